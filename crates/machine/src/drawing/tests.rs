@@ -190,7 +190,12 @@ fn every_part_of_joined_rings_is_drawn_once() {
         // The legend's examples are the last node, its link interface, and the first switch.
         let last = machine.nodes().len() - 1;
         for (at, node) in machine.nodes().iter().enumerate() {
-            assert_eq!(count(format!("n{}", node.id)), 1 + usize::from(at == last), "{rings} of {on_ring}: {:?}", node.id);
+            assert_eq!(
+                count(format!("n{}", node.id)),
+                1 + usize::from(at == last),
+                "{rings} of {on_ring}: {:?}",
+                node.id
+            );
         }
         for (at, router) in machine.routers().iter().enumerate() {
             let name = format!("{}/r{}", router.module, router.slot);

@@ -2,7 +2,7 @@
 //!
 //! [`Interconnect`] is what controllers and the event loop need of any of them; [`Wires`] chooses one by the description.
 //! [`Routed`] sends packets through routers and channels with credits, whatever the graph (hypercube, FLASH's meshes, ring,
-//! mesh); [`RegisterInsertion`] is a ring of SCI links; [`Crossbar`] takes a constant time with contention at the nodes' interfaces alone; [`Ideal`] takes a constant time.
+//! mesh); [`RegisterInsertion`] is rings of SCI links; [`Crossbar`] takes a constant time with contention at the nodes' interfaces alone; [`Ideal`] takes a constant time.
 //! An interconnect schedules nothing: each step of a message returns the next one, and the event loop carries it out.
 
 mod crossbar;

@@ -88,7 +88,7 @@ impl Switches {
         }
     }
 
-    /// The interfaces between which a packet travels on its first ring. It remembers the destination of the packet.
+    /// The interfaces between which a packet travels on its first ring. Notes the destination of the packet.
     #[inline]
     pub fn enter(&mut self, from: NodeId, to: NodeId, tag: u32) -> (NodeId, NodeId) {
         if !self.exist() {
