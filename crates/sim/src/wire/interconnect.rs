@@ -128,7 +128,7 @@ pub trait Interconnect {
     fn release(&mut self, passage: &mut Passage, packets: u16, when: Time, now: Time) -> Option<Retry>;
 
     /// Whether the step that announces [`Next::Deliver`] precedes the delivery by [`Self::soonest_delivery`]. Where it does
-    /// not, the event loop counts the probes that are inside ([`Message::probes`](crate::kernel::Message::probes)).
+    /// not, the event loop counts the probes that are inside (`Message::probes`).
     fn announces_early(&self) -> bool {
         true
     }
