@@ -241,14 +241,14 @@ fn joined_sci_rings_survive() {
     let tiny = [("sci_ring.output_packets", "1"), ("sci_ring.input_packets", "1"), ("sci_ring.switch_ns", "0")];
     let several = [("sci_ring.transmission", "several"), ("sci_ring.active_buffers", "3")];
     for name in ["sci-rings-2x2", "sci-rings-2x8", "sci-rings-4x16"] {
-        survives(name, &[], 2000);
+        survives(name, &[], 4000);
         for transmission in ["one", "one-of-each"] {
-            survives(name, &[&tiny[..], &[("sci_ring.transmission", transmission)]].concat(), 1000);
+            survives(name, &[&tiny[..], &[("sci_ring.transmission", transmission)]].concat(), 2500);
         }
-        survives(name, &[&tiny[..], &several].concat(), 1000);
+        survives(name, &[&tiny[..], &several].concat(), 2500);
     }
-    survives("sci-rings-16x1", &tiny, 1000);
-    survives("sci-rings-16x16", &[], 2000);
+    survives("sci-rings-16x1", &tiny, 2500);
+    survives("sci-rings-16x16", &[], 4000);
 }
 
 #[test]
