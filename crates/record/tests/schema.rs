@@ -128,6 +128,7 @@ fn controller() -> ControllerStatistics {
         sent: [("SRPLY".into(), 50)].into(),
         invalidations: vec![],
         link: None,
+        switch: None,
     }
 }
 
