@@ -1,5 +1,6 @@
 //! The processor's times, converted once from a machine description.
 
+use engine::Grid;
 use machine::description::{CacheLevel, Description, Fill, MOST_CACHE_LEVELS, ProcessorModel, WritePolicy};
 use units::{Bytes, Duration, Hertz};
 
@@ -15,7 +16,7 @@ pub struct LevelTiming {
     /// Tag check of the other way.
     pub other_way: Duration,
     /// Accesses start at edges of this clock.
-    pub grid: Duration,
+    pub grid: Grid,
     /// Time for a line of the level inside to be written back to this one.
     pub inner_writeback: Duration,
     /// Time of a store that the level inside passes on, after the tag check.
@@ -156,7 +157,7 @@ impl ProcessorTiming {
                 Fill::WholeLine if number == self.outermost => ready.max(line + level.fill_write),
                 Fill::WholeLine | Fill::PreemptibleBlocks => ready,
             };
-            free.align_up(level.grid) + level.tag_check + level.other_way
+            free.align_up(level.grid.period()) + level.tag_check + level.other_way
         });
         checked + self.miss_to_request
     }
@@ -168,7 +169,7 @@ impl LevelTiming {
         hit: Duration::ZERO,
         tag_check: Duration::ZERO,
         other_way: Duration::ZERO,
-        grid: Duration(1),
+        grid: Grid::ANY,
         inner_writeback: Duration::ZERO,
         store: Duration::ZERO,
         line_read: Duration::ZERO,
@@ -186,7 +187,7 @@ impl LevelTiming {
             hit: if is_primary { Duration::ZERO } else { cycle * u64::from(level.hit_cycles) },
             tag_check: bus * u64::from(port.tag_check_cycles),
             other_way: if port.way_prediction { bus * u64::from(port.way_miss_cycles) } else { Duration::ZERO },
-            grid: if port.common_edge_start { common_edge(cycle, bus) } else { bus },
+            grid: Grid::new(if port.common_edge_start { common_edge(cycle, bus) } else { bus }),
             inner_writeback: bus * u64::from(port.inner_writeback_cycles),
             store: bus * u64::from(port.store_cycles),
             line_read: bus * (level.line.0 / port.width.0).max(1),
