@@ -39,11 +39,7 @@ impl Grid {
         // The quotient is exact or one too low, because the reciprocal is less than one too low.
         let quotient = ((length.0 as u128 * self.reciprocal as u128) >> 64) as u64;
         let rest = length.0 - quotient * self.period.0;
-        if rest >= self.period.0 {
-            (quotient + 1, Duration(rest - self.period.0))
-        } else {
-            (quotient, Duration(rest))
-        }
+        if rest >= self.period.0 { (quotient + 1, Duration(rest - self.period.0)) } else { (quotient, Duration(rest)) }
     }
 
     /// The first edge at or after `time`.

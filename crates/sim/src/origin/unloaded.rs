@@ -10,7 +10,8 @@ use crate::wire::Network;
 impl HubTiming {
     /// From a line on the bus of `from` to the next line of a chain of dependent reads, of the memory of `to`.
     pub fn unloaded_read(&self, network: &Network, processor: &ProcessorTiming, from: NodeId, to: NodeId) -> Duration {
-        let asked = processor.turnaround(self.bus.critical, self.bus.line).max(self.bus.data).align_up(self.bus.grid.period());
+        let asked =
+            processor.turnaround(self.bus.critical, self.bus.line).max(self.bus.data).align_up(self.bus.grid.period());
         let out = asked + self.bus.request_seen + self.interface_out;
         let answered = if from == to {
             out + self.crossbar + self.memory_data + self.inwards()

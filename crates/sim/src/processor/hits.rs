@@ -73,7 +73,7 @@ impl Processor {
 
     /// Counts an access that hits in `level`. A store that a primary cache passes on is no miss of it.
     fn count_hit(&mut self, level: usize, block: u64) {
-        let missed = level > 0 && !(self.timing.hierarchy[0].through && self.caches.probe(0, block).is_some());
+        let missed = level > 0 && !(self.timing.hierarchy.specs[0].through && self.caches.probe(0, block).is_some());
         self.counters.primary_misses += u64::from(missed);
         self.counters.middle_hits += u64::from(missed && level < self.timing.outermost);
     }
@@ -89,7 +89,7 @@ impl Processor {
         } else if access == Access::Load && level > 0 {
             // Instructions leave the window in order, so a stream of hits here is limited by this cache's bus.
             self.window.enter(self.issued, value_at, cause);
-        } else if is_store && self.timing.hierarchy[..level].iter().any(|inside| inside.through) {
+        } else if is_store && self.timing.hierarchy.specs[..level].iter().any(|inside| inside.through) {
             self.window.enter(self.issued, written, cause);
         }
         self.retire(access, value_at, cause);

@@ -1,10 +1,12 @@
 //! The processor's times, converted once from a machine description.
 
+use std::rc::Rc;
+
 use engine::Grid;
 use machine::description::{CacheLevel, Description, Fill, MOST_CACHE_LEVELS, ProcessorModel, WritePolicy};
 use units::{Bytes, Duration, Hertz};
 
-use crate::part::{CacheSpec, LevelSpec, PrefetcherSpec};
+use crate::part::{CacheSpec, LevelSpec, Levels, PrefetcherSpec};
 
 /// The times of a level outside the primary one, or of the system port of a primary cache without others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,7 +77,7 @@ pub struct ProcessorTiming {
     /// The number of the outermost level.
     pub outermost: usize,
     /// The caches of the levels.
-    pub hierarchy: Vec<LevelSpec>,
+    pub hierarchy: Rc<Levels>,
     /// The prefetcher, if there is one.
     pub prefetcher: Option<PrefetcherSpec>,
     /// Line size, a shift.
@@ -100,6 +102,8 @@ impl ProcessorTiming {
         let described: Vec<CacheLevel> = description.cache_levels().collect();
         let coherent = description.coherent_cache();
         let block_shift = shift(description.l1.line);
+        let specs: Vec<LevelSpec> =
+            described.iter().map(|level| spec_of(level, shift(level.line) - block_shift)).collect();
         let level = |number: usize| {
             described.get(number).map_or(LevelTiming::NONE, |level| LevelTiming::new(level, processor.clock))
         };
@@ -131,7 +135,7 @@ impl ProcessorTiming {
             write_buffer: processor.write_buffer as usize,
             levels: std::array::from_fn(level),
             outermost: described.len() - 1,
-            hierarchy: described.iter().map(|level| spec_of(level, shift(level.line) - block_shift)).collect(),
+            hierarchy: Levels::new(&specs).into(),
             prefetcher,
             line_shift: shift(coherent.line),
             one_page_shift: shift(tlb.page),

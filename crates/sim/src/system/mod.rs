@@ -97,7 +97,7 @@ fn processors<C: Controller>(
     probe: &Probe,
 ) -> Vec<Option<Box<Processor>>> {
     let soonest_answer = if C::PROBES_INCLUDE_ANSWERS { controllers.lookahead() } else { Duration::ZERO };
-    let timing = ProcessorTiming::new(description, controllers.release(), soonest_answer);
+    let timing = Rc::new(ProcessorTiming::new(description, controllers.release(), soonest_answer));
     let (announces_clean, seed) = (controllers.announces_clean(), options.seed);
     let make = |cpu| {
         let mut processor = Processor::new(CpuId(cpu), timing.clone(), announces_clean, seed, probe.clone());
