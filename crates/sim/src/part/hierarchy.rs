@@ -87,9 +87,9 @@ impl Hierarchy {
         self.caches[level].probe(self.line(level, block))
     }
 
-    /// Looks up the line of `block` in `level` on behalf of the processor.
+    /// Looks up the line of `block` in `level` on behalf of the processor. Returns whether it was in the predicted way, too.
     #[inline]
-    pub fn look_up(&mut self, level: usize, block: u64) -> Option<Found> {
+    pub fn look_up(&mut self, level: usize, block: u64) -> Option<(Found, bool)> {
         self.caches[level].look_up(self.line(level, block))
     }
 
@@ -140,7 +140,8 @@ impl Hierarchy {
 
     /// Whether a tag check of the coherent `line` in the outermost level succeeds in the predicted way.
     pub fn predicts(&self, line: u64) -> bool {
-        self.caches[self.levels.outermost].probe(line).is_some_and(|found| found.predicted)
+        let cache = &self.caches[self.levels.outermost];
+        cache.probe(line).is_some_and(|found| cache.is_predicted(found.slot))
     }
 
     /// Sets state and version of the coherent `line` in every holder that has it.

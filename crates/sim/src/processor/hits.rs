@@ -18,7 +18,7 @@ impl Processor {
     #[inline]
     fn tag_check(&mut self, level: usize, block: u64) -> Duration {
         let timing = &self.timing.levels[level];
-        let predicted = self.caches.look_up(level, block).is_some_and(|found| found.predicted);
+        let predicted = self.caches.look_up(level, block).is_some_and(|(_, predicted)| predicted);
         timing.tag_check + if predicted { Duration::ZERO } else { timing.other_way }
     }
 
@@ -43,8 +43,8 @@ impl Processor {
         let ready = self.check_tags(block, level);
         let timing = self.timing.levels[level];
         let start = if level == 0 { ready } else { self.buses[level].start(ready, timing.grid) };
-        let Some(found) = self.caches.look_up(level, block) else { return };
-        let wrong_way = if found.predicted { Duration::ZERO } else { timing.other_way };
+        let Some((found, predicted)) = self.caches.look_up(level, block) else { return };
+        let wrong_way = if predicted { Duration::ZERO } else { timing.other_way };
         let state = found.state.after(access).unwrap_or(found.state);
         let holds = self.caches.is_holder(level);
         let version = if holds { self.caches.version(level, found.slot) } else { Default::default() };
