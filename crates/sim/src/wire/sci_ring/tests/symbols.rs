@@ -302,14 +302,12 @@ impl Symbols {
             *if echo { &mut count.echoes } else { &mut count.sends }.get_mut(packet.subaction as usize).unwrap() += 1;
             let end = if echo { packet.to } else { packet.from };
             count.inserted += u64::from(end.index() == n);
-            if packet.from.index() == n && !echo {
-                if index == 0 {
-                    count.transmitted += 1;
-                    count.retransmitted += u64::from(self.held[id].transmissions > 1);
-                    let has_line = packet.format == Format::Data;
-                    count.data_packets += u64::from(has_line);
-                    count.payload += if has_line { sizes.payload.into() } else { 0 };
-                }
+            if packet.from.index() == n && !echo && index == 0 {
+                count.transmitted += 1;
+                count.retransmitted += u64::from(self.held[id].transmissions > 1);
+                let has_line = packet.format == Format::Data;
+                count.data_packets += u64::from(has_line);
+                count.payload += if has_line { sizes.payload.into() } else { 0 };
             }
         }
         let Node { fifo, stored_packets, .. } = &self.nodes[n];
