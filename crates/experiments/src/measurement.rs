@@ -7,7 +7,7 @@ use bench::seidl::Point;
 use bench::{Experiment, Plan, State, Traffic};
 use sim::{Scheduling, SpaceSharing, TimeSharing};
 use units::{Bytes, CpuId, Duration, NodeId};
-use workloads::Workload;
+use workloads::Compiled;
 
 use crate::remote_reads::RemoteReads;
 use crate::utilisation::Readers;
@@ -58,7 +58,7 @@ pub struct Looks {
 #[derive(Clone, Copy, Debug)]
 pub struct ProgramRun {
     /// The program and its parameters.
-    pub workload: Workload,
+    pub workload: Compiled,
     /// How many processors.
     pub cpus: u16,
 }
@@ -151,7 +151,7 @@ impl Measurement {
 impl ProgramRun {
     fn key(&self, looks: Option<Looks>) -> Key<'static> {
         Key::Program {
-            name: self.workload.name(),
+            name: self.workload.program.name(),
             parameters: self.workload.parameters().into_iter().map(|(_, value)| value).collect(),
             cpus: self.cpus,
             looks,

@@ -41,7 +41,7 @@ pub use sample::{ObservableRow, SampleRow, TraceInfoRow};
 pub use schema::schema;
 pub use simulation::{
     CheckResult, ControllerCacheStatistics, ControllerStatistics, HandlerStatistics, LinkInterfaceStatistics,
-    ProcessorStatistics, RegionStatistics, SimulationRow,
+    ProcessorStatistics, ReferenceMix, RegionStatistics, SimulationRow,
 };
 pub use statistics::Statistics;
 pub use verification::{VerificationResult, VerificationRow};

@@ -42,6 +42,19 @@ pub trait Thread {
         self.store(region, word, 0);
     }
 
+    /// A load of data that no other thread uses, of a value that is not used. Where time is accounted for, it is told from
+    /// that of shared data.
+    #[inline]
+    fn load_private(&mut self, region: &Self::Region, word: usize) {
+        self.load_unused(region, word);
+    }
+
+    /// A store to data that no other thread uses, as [`Thread::load_private`].
+    #[inline]
+    fn store_private(&mut self, region: &Self::Region, word: usize) {
+        self.store_unused(region, word);
+    }
+
     /// Adds to a word in one indivisible step and returns what was there before. Waits until that is done.
     fn fetch_add(&mut self, region: &Self::Region, word: usize, addend: u64) -> u64;
 

@@ -75,6 +75,16 @@ impl workloads::Thread for SimulatedThread<'_, '_> {
         self.thread.store(region.at(word));
     }
 
+    #[inline(always)]
+    fn load_private(&mut self, region: &SharedRegion, word: usize) {
+        self.thread.load_private(region.at(word));
+    }
+
+    #[inline(always)]
+    fn store_private(&mut self, region: &SharedRegion, word: usize) {
+        self.thread.store_private(region.at(word));
+    }
+
     fn fetch_add(&mut self, region: &SharedRegion, word: usize, addend: u64) -> u64 {
         self.indivisible(region, word, |before| before.wrapping_add(addend))
     }
