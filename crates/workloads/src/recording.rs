@@ -83,6 +83,11 @@ where
         self.thread.store(region.region, word, value);
     }
 
+    fn store_part(&mut self, region: &Self::Region, word: usize, value: u64, mask: u64) {
+        self.access(AccessKind::Store, false, region, word);
+        self.thread.store_part(region.region, word, value, mask);
+    }
+
     fn load_private(&mut self, region: &Self::Region, word: usize) {
         self.access(AccessKind::Load, false, region, word);
         self.thread.load_private(region.region, word);

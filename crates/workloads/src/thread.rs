@@ -24,6 +24,19 @@ pub trait Thread {
     /// A store whose address is known.
     fn store(&mut self, region: &Self::Region, word: usize, value: u64);
 
+    /// A store to the bits of a word that `mask` has, whose others keep what they hold. Here an indivisible step, as on a machine
+    /// that stores whole words alone.
+    fn store_part(&mut self, region: &Self::Region, word: usize, value: u64, mask: u64) {
+        let mut held = self.load(region, word);
+        loop {
+            let found = self.compare_and_swap(region, word, held, held & !mask | value & mask);
+            if found == held {
+                return;
+            }
+            held = found;
+        }
+    }
+
     /// As [`Thread::load`], of a value that is not used.
     #[inline]
     fn load_unused(&mut self, region: &Self::Region, word: usize) {

@@ -87,21 +87,21 @@ impl Ge {
             let pivot = row(stage);
             if self.scales(&rows, stage) == own {
                 thread.instructions(ROW + DIVIDE);
-                let scale = pivot.load(thread, stage).value.inverse();
+                let scale = pivot.load(thread, stage).inverse();
                 for column in stage..=side {
                     let element = pivot.load(thread, column);
                     thread.instructions(MULTIPLY_ADD);
-                    pivot.store(thread, column, element.value.times(scale), element.word);
+                    pivot.store(thread, column, element.times(scale));
                 }
             }
             thread.barrier();
             for each in self.part(&rows, own, stage + 1..side).map(row) {
                 thread.instructions(ROW);
-                let factor = each.load(thread, stage).value;
+                let factor = each.load(thread, stage);
                 for column in stage + 1..=side {
                     let (above, element) = (pivot.load(thread, column), each.load(thread, column));
                     thread.instructions(MULTIPLY_ADD);
-                    each.store(thread, column, element.value.less(factor, above.value), element.word);
+                    each.store(thread, column, element.less(factor, above));
                 }
             }
             if self.shrinking == 1 {
@@ -112,11 +112,11 @@ impl Ge {
         for stage in (1..side).rev() {
             // The unknown's row has been changed for the last time.
             thread.barrier();
-            let unknown = row(stage).load(thread, side).value;
+            let unknown = row(stage).load(thread, side);
             for each in self.part(&rows, own, 0..stage).map(row) {
-                let (factor, element) = (each.load(thread, stage).value, each.load(thread, side));
+                let (factor, element) = (each.load(thread, stage), each.load(thread, side));
                 thread.instructions(ROW + MULTIPLY_ADD);
-                each.store(thread, side, element.value.less(factor, unknown), element.word);
+                each.store(thread, side, element.less(factor, unknown));
             }
         }
         thread.measure(false);

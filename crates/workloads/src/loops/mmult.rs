@@ -60,12 +60,12 @@ impl<'r, R, F: Real> Body<'r, R, F> {
     ) {
         let (left, product) = (self.row(LEFT, number), self.row(PRODUCT, number));
         for inner in inner {
-            let (factor, right) = (left.load(thread, inner).value, self.row(RIGHT, inner));
+            let (factor, right) = (left.load(thread, inner), self.row(RIGHT, inner));
             thread.instructions(ROW);
             for column in columns.clone() {
                 let (other, sum) = (right.load(thread, column), product.load(thread, column));
                 thread.instructions(MULTIPLY_ADD);
-                product.store(thread, column, sum.value.more(factor, other.value), sum.word);
+                product.store(thread, column, sum.more(factor, other));
             }
         }
     }
@@ -73,16 +73,15 @@ impl<'r, R, F: Real> Body<'r, R, F> {
     /// Computes a row of the product element by element.
     fn compute_row<T: Thread<Region = R>>(&self, number: usize, thread: &mut T) {
         let (left, product) = (self.row(LEFT, number), self.row(PRODUCT, number));
-        let mut word = 0;
         for column in 0..self.side {
             thread.instructions(ROW);
             let mut sum = F::near(0.0);
             for inner in 0..self.side {
-                let factor = left.load(thread, inner).value;
-                sum = sum.more(factor, self.row(RIGHT, inner).load(thread, column).value);
+                let factor = left.load(thread, inner);
+                sum = sum.more(factor, self.row(RIGHT, inner).load(thread, column));
                 thread.instructions(MULTIPLY_ADD);
             }
-            word = product.store_next(thread, column, sum, word);
+            product.store(thread, column, sum);
         }
     }
 }

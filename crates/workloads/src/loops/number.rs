@@ -114,15 +114,6 @@ pub fn place<N: Number>(index: usize) -> usize {
     index * N::BYTES / WORD
 }
 
-/// A number, and the word that it was loaded in.
-#[derive(Clone, Copy, Debug)]
-pub struct Loaded<N> {
-    /// The number.
-    pub value: N,
-    /// Its word, which a store to half of it keeps the rest of.
-    pub word: u64,
-}
-
 /// Numbers that follow each other from the first word of a row on.
 pub struct Numbers<'r, R, N> {
     region: &'r R,
@@ -146,23 +137,19 @@ impl<'r, R, N: Number> Numbers<'r, R, N> {
 
     /// Loads a number whose address is known.
     #[inline]
-    pub fn load<T: Thread<Region = R>>(&self, thread: &mut T, index: usize) -> Loaded<N> {
-        let word = thread.load(self.region, self.first + place::<N>(index));
-        Loaded { value: extract(word, index), word }
+    pub fn load<T: Thread<Region = R>>(&self, thread: &mut T, index: usize) -> N {
+        extract(thread.load(self.region, self.first + place::<N>(index)), index)
     }
 
-    /// Stores a number into `word`, what the word holds at present. Returns what it holds then.
+    /// Stores a number.
     #[inline]
-    pub fn store<T: Thread<Region = R>>(&self, thread: &mut T, index: usize, value: N, word: u64) -> u64 {
-        let new = insert(word, index, value);
-        thread.store(self.region, self.first + place::<N>(index), new);
-        new
-    }
-
-    /// As [`Self::store`], of a number whose neighbours are stored in their order; `word` is what the one before returned.
-    #[inline]
-    pub fn store_next<T: Thread<Region = R>>(&self, thread: &mut T, index: usize, value: N, word: u64) -> u64 {
-        self.store(thread, index, value, if shift::<N>(index) == 0 { 0 } else { word })
+    pub fn store<T: Thread<Region = R>>(&self, thread: &mut T, index: usize, value: N) {
+        let word = self.first + place::<N>(index);
+        if N::BYTES == WORD {
+            thread.store(self.region, word, value.bits());
+        } else {
+            thread.store_part(self.region, word, value.bits() << shift::<N>(index), mask::<N>(index));
+        }
     }
 
     /// Stores numbers from the first on, and calls `before` before each.
@@ -172,10 +159,9 @@ impl<'r, R, N: Number> Numbers<'r, R, N> {
         values: impl IntoIterator<Item = N>,
         mut before: impl FnMut(&mut T),
     ) {
-        let mut word = 0;
         for (index, value) in values.into_iter().enumerate() {
             before(thread);
-            word = self.store_next(thread, index, value, word);
+            self.store(thread, index, value);
         }
     }
 }
@@ -192,24 +178,35 @@ pub fn extract<N: Number>(word: u64, index: usize) -> N {
     N::of(word >> shift::<N>(index))
 }
 
-/// The word with a number in its place.
+/// The bits of a number in its word.
 #[inline]
-fn insert<N: Number>(word: u64, index: usize, value: N) -> u64 {
-    let shift = shift::<N>(index);
-    let mask = u64::MAX >> (64 - 8 * N::BYTES) << shift;
-    word & !mask | value.bits() << shift
+fn mask<N: Number>(index: usize) -> u64 {
+    u64::MAX >> (64 - 8 * N::BYTES) << shift::<N>(index)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
+    use crate::parallel::Alone;
 
     #[test]
     fn halves_of_a_word_do_not_touch_each_other() {
-        let word = insert(insert(u64::MAX, 4, 1.5_f32), 5, -2.0_f32);
-        assert_eq!((extract::<f32>(word, 4), extract::<f32>(word, 5)), (1.5, -2.0));
-        assert_eq!(extract::<f32>(insert(word, 5, 0.25_f32), 4), 1.5);
-        assert_eq!(insert(7, 3, 9_u64), 9);
+        let words = vec![Cell::new(u64::MAX); 4];
+        let numbers = Numbers::<_, f32>::new(&words, 1);
+        numbers.store(&mut Alone, 4, 1.5);
+        assert_eq!(words[3].get() >> 32, u64::from(u32::MAX));
+        numbers.store(&mut Alone, 5, -2.0);
+        assert_eq!([4, 5].map(|index| numbers.load(&mut Alone, index)), [1.5, -2.0]);
+        assert_eq!(words[2].get(), u64::MAX);
+        let doubles = Numbers::<_, f64>::new(&words, 0);
+        doubles.fill(&mut Alone, [0.5, 0.25], |_| ());
+        assert_eq!([0, 1].map(|index| f64::from_bits(words[index].get())), [0.5, 0.25]);
+    }
+
+    #[test]
+    fn words_are_as_many_as_numbers_take() {
         assert_eq!((words::<u32>(5), words::<u64>(5)), (3, 5));
     }
 }

@@ -4,12 +4,13 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::Blocks;
+use crate::parallel::Share;
 use crate::parameter::program;
 use crate::program::{Program, RegionPlan, Shape, Wrong};
 use crate::random::Random;
 use crate::thread::Thread;
 
-use super::number::{Number, words};
+use super::number::{Number, Numbers, words};
 use super::rows::Rows;
 use super::{DRAW, ROW};
 
@@ -27,8 +28,10 @@ program! {
         vertices: 176, 1 to 8192;
         /// Edges that leave a vertex.
         degree: 6, 0 to 64;
-        /// 0: rows have owners. 1: threads take rows from a counter in each stage.
-        schedule: 0, 0 to 1;
+        /// The cost of an edge, at most: edges cost from 1 on.
+        dearest: 100, 1 to 1_000_000;
+        /// 0: rows have owners. 1: threads take rows from a counter in each stage. 2: columns are dealt round the threads.
+        schedule: 0, 0 to 2;
         /// 1: the cost of the way to the vertex between is loaded for each comparison. 0: once a row.
         reload: 0, 0 to 1;
         /// Bytes of a cost.
@@ -36,8 +39,6 @@ program! {
     }
 }
 
-/// The cost of an edge, at most.
-const DEAREST: usize = 100;
 /// No path: more than any path costs, and twice as much is still a number of four bytes.
 const NONE: u64 = 1 << 30;
 /// Instructions to compare a path with a way round, beside loads and a store: addition, comparison, branch, address, loop.
@@ -47,15 +48,19 @@ const COMPARE: u32 = 5;
 const COSTS: usize = 0;
 const COUNTERS: usize = 1;
 
-/// How threads find rows in a stage.
-enum Schedule<'r, R> {
-    Owned,
-    /// The counters of even and of odd stages.
-    Taken {
-        region: &'r R,
-        words: [usize; 2],
-    },
+/// What a thread does in a stage.
+enum Part<'r, R> {
+    /// Its own rows.
+    Rows,
+    /// Rows from a counter, whose words are those of even and of odd stages.
+    Counted { region: &'r R, words: [usize; 2] },
+    /// Its own columns of all rows.
+    Columns,
 }
+
+/// Values of `schedule`.
+const COUNTED: u64 = 1;
+const COLUMNS: u64 = 2;
 
 impl Paths {
     fn rows(&self, shape: &Shape) -> Rows {
@@ -70,8 +75,9 @@ impl Paths {
 
     /// The edges that leave a vertex: where to, at which cost. Some may be in vain.
     fn edges(&self, seed: u64, vertex: usize) -> impl Iterator<Item = (usize, u64)> + use<> {
-        let (mut random, vertices) = (Random::new(seed, vertex as u64), self.vertices as usize);
-        (0..self.degree).map(move |_| (random.below(vertices), random.below(DEAREST) as u64 + 1))
+        let (vertices, dearest) = (self.vertices as usize, self.dearest as usize);
+        let mut random = Random::new(seed, vertex as u64);
+        (0..self.degree).map(move |_| (random.below(vertices), random.below(dearest) as u64 + 1))
     }
 
     /// What the cheapest path from a vertex to each costs (Dijkstra).
@@ -87,19 +93,42 @@ impl Paths {
         costs
     }
 
-    /// The row that a thread does next in a stage, if there is any left; `own` are those that it has if rows have owners.
+    /// The row that a thread does next in a stage, if there is any left; `rows` are those that it has without a counter.
     fn next<T: Thread>(
         &self,
         stage: usize,
-        schedule: &Schedule<'_, T::Region>,
-        own: &mut impl Iterator<Item = usize>,
+        part: &Part<'_, T::Region>,
+        rows: &mut impl Iterator<Item = usize>,
         thread: &mut T,
     ) -> Option<usize> {
-        match schedule {
-            Schedule::Owned => own.next(),
-            Schedule::Taken { region, words } => {
+        match part {
+            Part::Rows | Part::Columns => rows.next(),
+            Part::Counted { region, words } => {
                 let row = thread.fetch_add(region, words[stage % 2], 1) as usize;
                 (row < self.vertices as usize).then_some(row)
+            }
+        }
+    }
+
+    /// Lowers the costs of paths from one vertex, by way of another, to some.
+    fn lower<N: Number, T: Thread>(
+        &self,
+        [costs, onward]: [Numbers<'_, T::Region, N>; 2],
+        between: usize,
+        to: impl Iterator<Item = usize>,
+        thread: &mut T,
+    ) {
+        thread.instructions(ROW);
+        let mut there = costs.load(thread, between).bits();
+        for (number, to) in to.enumerate() {
+            if self.reload == 1 && number > 0 {
+                there = costs.load(thread, between).bits();
+            }
+            let round = there + onward.load(thread, to).bits();
+            let direct = costs.load(thread, to).bits();
+            thread.instructions(COMPARE);
+            if round < direct {
+                costs.store(thread, to, N::of(round));
             }
         }
     }
@@ -116,39 +145,34 @@ impl Paths {
             thread.instructions(self.degree as u32 * DRAW);
             row(from).fill(thread, costs.into_iter().map(N::of), |_| ());
         }
-        let schedule = if self.schedule == 1 {
-            let counters = Self::counters(shape);
-            Schedule::Taken { region: &regions[COUNTERS], words: [counters.word(0, 0), counters.word(0, 1)] }
-        } else {
-            Schedule::Owned
+        let part = match self.schedule {
+            COUNTED => {
+                let counters = Self::counters(shape);
+                Part::Counted { region: &regions[COUNTERS], words: [counters.word(0, 0), counters.word(0, 1)] }
+            }
+            COLUMNS => Part::Columns,
+            _ => Part::Rows,
         };
+        let share = Share::new(shape, thread.number());
         thread.barrier();
         thread.measure(true);
         for between in 0..vertices {
-            let onward = row(between);
             // Nobody takes a row from the other stages' counter before the next barrier.
-            if let (Schedule::Taken { region, words }, 0) = (&schedule, thread.number()) {
+            if let (Part::Counted { region, words }, 0) = (&part, thread.number()) {
                 thread.store(region, words[(between + 1) % 2], 0);
             }
-            let mut own = own.clone();
-            while let Some(from) = self.next(between, &schedule, &mut own, thread) {
+            let mut rows = if self.schedule == COLUMNS { (0..vertices).step_by(1) } else { own.clone() };
+            while let Some(from) = self.next(between, &part, &mut rows, thread) {
                 // Its own row is not made cheaper by itself.
                 if from == between {
                     continue;
                 }
-                thread.instructions(ROW);
-                let costs = row(from);
-                let mut there = costs.load(thread, between).value.bits();
-                for to in 0..vertices {
-                    if self.reload == 1 && to > 0 {
-                        there = costs.load(thread, between).value.bits();
+                match part {
+                    Part::Columns => {
+                        let columns = share.cyclic(vertices);
+                        self.lower([row(from), row(between)], between, columns, thread);
                     }
-                    let round = there + onward.load(thread, to).value.bits();
-                    let direct = costs.load(thread, to);
-                    thread.instructions(COMPARE);
-                    if round < direct.value.bits() {
-                        costs.store(thread, to, N::of(round), direct.word);
-                    }
+                    _ => self.lower([row(from), row(between)], between, 0..vertices, thread),
                 }
             }
             thread.barrier();
@@ -161,11 +185,12 @@ impl Program for Paths {
     const REGIONS: &'static [&'static str] = &["costs", "counters of rows"];
 
     fn dynamic(&self) -> bool {
-        self.schedule == 1
+        self.schedule == COUNTED
     }
 
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
-        let counters = (self.schedule == 1).then(|| Self::counters(shape).plan(shape.homes.iter().copied().take(1)));
+        let counters =
+            (self.schedule == COUNTED).then(|| Self::counters(shape).plan(shape.homes.iter().copied().take(1)));
         [self.rows(shape).plan(shape)].into_iter().chain(counters).collect()
     }
 

@@ -25,6 +25,10 @@ pub struct Code {
     pub private_loads: u64,
     /// Private stores for each 1000 of the program's own instructions.
     pub private_stores: u64,
+    /// Loads of shared data for each 1000 of the program's own: code that keeps nothing in registers loads a value at each use.
+    pub shared_loads: u64,
+    /// Stores to shared data for each 1000 of the program's own.
+    pub shared_stores: u64,
     /// Bytes of each thread's frame, which private references walk round.
     pub frame: u64,
 }
@@ -40,10 +44,18 @@ const fn parameter(name: &'static str, meaning: &'static str, default: u64, leas
 
 impl Code {
     /// The parameters that every built-in program has.
-    pub const PARAMETERS: [Parameter; 4] = [
+    pub const PARAMETERS: [Parameter; 6] = [
         parameter("code_instructions", "Instructions issued for each 1000 of the program's own", 1000, 1, 1_000_000),
         parameter("code_loads", "Private loads for each 1000 of the program's own instructions", 0, 0, 1_000_000),
         parameter("code_stores", "Private stores for each 1000 of the program's own instructions", 0, 0, 1_000_000),
+        parameter("code_shared_loads", "Loads of shared data for each 1000 of the program's own", 1000, 1000, 100_000),
+        parameter(
+            "code_shared_stores",
+            "Stores to shared data for each 1000 of the program's own",
+            1000,
+            1000,
+            100_000,
+        ),
         parameter(
             "code_frame",
             "Bytes of private data that each thread's private references walk round",
@@ -54,15 +66,15 @@ impl Code {
     ];
 
     /// The values of its parameters, in their order.
-    pub fn values(&self) -> [u64; 4] {
-        [self.instructions, self.private_loads, self.private_stores, self.frame]
+    pub fn values(&self) -> [u64; 6] {
+        [self.instructions, self.private_loads, self.private_stores, self.shared_loads, self.shared_stores, self.frame]
     }
 
     /// The code with these values, and defaults for the rest.
     fn with(settings: &Settings) -> Self {
-        let [instructions, private_loads, private_stores, frame] =
+        let [instructions, private_loads, private_stores, shared_loads, shared_stores, frame] =
             Self::PARAMETERS.map(|parameter| settings.value(parameter.name, parameter.default));
-        Self { instructions, private_loads, private_stores, frame }
+        Self { instructions, private_loads, private_stores, shared_loads, shared_stores, frame }
     }
 
     /// Whether a program issues just what it states.

@@ -11,7 +11,7 @@ const THREADS: usize = 6;
 
 const GE: Ge = Ge { side: 17, interleaved: 1, shrinking: 0, element: 8 };
 const MMULT: Mmult = Mmult { side: 13, block: 5, order: 0, element: 8 };
-const PATHS: Paths = Paths { vertices: 19, degree: 2, schedule: 0, reload: 0, element: 8 };
+const PATHS: Paths = Paths { vertices: 19, degree: 2, dearest: 100, schedule: 0, reload: 0, element: 8 };
 
 /// Of which every word that is left must be right.
 fn exact() -> Vec<Workload> {
