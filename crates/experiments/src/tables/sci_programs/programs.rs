@@ -52,7 +52,7 @@ const PROGRAMS: [Program; 6] = [
         others: &[("steps", 50)],
         compared: &[("particles", 40_000), ("steps", 5)],
         quick: (4, &[("steps", 2)]),
-        code: [1050, 310, 68, 2100, 1000],
+        code: [1058, 289, 64, 2417, 1045],
     },
     Program {
         name: "water",
@@ -84,7 +84,7 @@ const PROGRAMS: [Program; 6] = [
         others: &[("degree", 6), ("dearest", 1), ("schedule", 2), ("reload", 1), ("element", 4)],
         compared: &[],
         quick: (4, &[]),
-        code: [5340, 1853, 118, 1000, 1000],
+        code: [5347, 1887, 120, 1000, 1000],
     },
 ];
 
