@@ -35,7 +35,7 @@ struct Prepared<'s> {
     programs: Vec<Program>,
 }
 
-/// What the threads of a program found.
+/// Results of the threads of a program.
 #[derive(Default)]
 struct Found {
     /// Loads that gave what they must not give.

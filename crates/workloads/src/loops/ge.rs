@@ -72,7 +72,7 @@ impl Ge {
         if self.shrinking == 1 { 0 } else { rows.owner(stage) }
     }
 
-    /// What one thread does with elements of type `F`.
+    /// The body of one thread, with elements of type `F`.
     fn run_with<F: Real, T: Thread>(&self, shape: &Shape, regions: &[T::Region], thread: &mut T) {
         let (rows, side, own) = (self.rows(shape), self.side as usize, thread.number());
         let row = |number| rows.numbers::<_, F>(&regions[0], number);

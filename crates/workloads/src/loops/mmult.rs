@@ -104,7 +104,7 @@ impl Mmult {
         (0..self.side).map(|_| F::near(random.unit() - 0.5)).collect()
     }
 
-    /// What one thread does with elements of type `F`.
+    /// The body of one thread, with elements of type `F`.
     fn run_with<F: Real, T: Thread>(&self, shape: &Shape, regions: &[T::Region], thread: &mut T) {
         let (rows, side, block) = (self.rows(shape), self.side as usize, self.block as usize);
         let body = Body::<_, F> { rows, regions, side, number: std::marker::PhantomData };

@@ -19,10 +19,11 @@ program! {
     /// tried between all others. All read that vertex' row and lower elements of other rows, few in the end.
     ///
     /// With `schedule` 0 each thread has the same rows in all stages: a row is read by all in its stage, and its owner purges
-    /// all other copies when it stores again. With 1 threads take rows from a counter in each stage, so that rows are
-    /// read-shared by changing threads, and a store finds copies at about half of them: what Hexsel and Topham state of their
-    /// program (section 4, Sharing-list length). Their counts of references (Table 1) follow from elements of four bytes' size
-    /// and from code that loads the element between rows in each iteration, three loads a comparison (`reload` 1).
+    /// all other copies when it stores again. With 1 threads take rows from a counter in each stage, so that rows are read by
+    /// changing threads. With 2 columns are dealt round the threads: all threads read all lines in each stage, and a store
+    /// purges the copies of those that have come past it, about half: sharing as Hexsel and Topham state it (section 4,
+    /// Sharing-list length; section 5). Their counts of references (Table 1) follow from code that loads the element between
+    /// rows for each comparison, three loads in all (`reload` 1).
     Paths is "paths": "cheapest paths of all pairs: in each stage all read one row and lower others" {
         /// Vertices of the graph.
         vertices: 176, 1 to 8192;
@@ -48,7 +49,7 @@ const COMPARE: u32 = 5;
 const COSTS: usize = 0;
 const COUNTERS: usize = 1;
 
-/// What a thread does in a stage.
+/// The part of a stage that a thread does.
 enum Part<'r, R> {
     /// Its own rows.
     Rows,
@@ -133,7 +134,7 @@ impl Paths {
         }
     }
 
-    /// What one thread does with elements of type `N`.
+    /// The body of one thread, with elements of type `N`.
     fn run_with<N: Number, T: Thread>(&self, shape: &Shape, regions: &[T::Region], thread: &mut T) {
         let (rows, vertices) = (self.rows(shape), self.vertices as usize);
         let row = |number| rows.numbers::<_, N>(&regions[COSTS], number);

@@ -77,7 +77,7 @@ impl Code {
         Self { instructions, private_loads, private_stores, shared_loads, shared_stores, frame }
     }
 
-    /// Whether a program issues just what it states.
+    /// Whether a program issues the stated instructions and references alone.
     pub fn is_plain(&self) -> bool {
         Self { frame: Self::default().frame, ..*self } == Self::default()
     }

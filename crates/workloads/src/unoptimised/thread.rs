@@ -46,8 +46,8 @@ pub struct Unoptimised<'t, T: Thread> {
     first: usize,
     words: usize,
     next: usize,
-    /// What is due, in thousandths: private loads, private stores, and other instructions, which shared references count
-    /// against.
+    /// Private loads, private stores and other instructions that are due, in thousandths; shared references count against the
+    /// latter.
     loads: i64,
     stores: i64,
     others: i64,
@@ -100,7 +100,7 @@ impl<'t, T: Thread> Unoptimised<'t, T> {
         word
     }
 
-    /// Issues what `count` of the program's own instructions bring with them, `references` of which follow as shared
+    /// Issues the code of `count` of the program's own instructions, but for `references` of them, which follow as shared
     /// references.
     #[inline]
     fn issue(&mut self, count: u32, references: u32) {

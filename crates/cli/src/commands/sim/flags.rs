@@ -93,7 +93,7 @@ pub fn after_help(examples: &str) -> String {
     format!("Programs, each of which checks its own results:\n{names}\n\n{examples}")
 }
 
-/// What parameters of programs stand under.
+/// The heading of parameters of programs.
 const HEADING: &str = "Parameters of programs (--list)";
 /// Characters in a line of names.
 const LINE: usize = 96;

@@ -1,4 +1,4 @@
-//! What is read off a program's run on an SCI ring.
+//! Figures of a program's run on an SCI ring.
 
 use machine::Description;
 use record::{LinkInterfaceStatistics, ReferenceMix, SimulationRow};
@@ -107,7 +107,7 @@ impl Figure {
 /// Symbols of the packets of which section 4, Round trip delay, states the static latency.
 const STATIC_SYMBOLS: u64 = 11;
 
-/// What of a machine figures depend on.
+/// The parameters of a machine that figures depend on.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader {
     /// A cycle of the processor.
@@ -117,7 +117,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// That of a machine.
+    /// The parameters of a machine.
     pub fn of(description: &Description) -> Self {
         let nodes = u64::from(description.topology.nodes());
         let static_trip = description.sci_ring.as_ref().map_or(Duration::ZERO, |ring| {

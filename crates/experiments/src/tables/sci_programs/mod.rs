@@ -1,5 +1,5 @@
-//! Programs on SCI rings (Hexsel and Topham). One shape for all their tables and figures: what a cell is about stands in the
-//! words of its table, row and column ([`Cell`]).
+//! Programs on SCI rings (Hexsel and Topham). One shape for all their tables and figures: the words of table,
+//! row and column name program, machine and figure of a cell ([`Cell`]).
 
 mod figure;
 mod programs;
@@ -23,7 +23,7 @@ pub use programs::CALIBRATED_ON;
 
 /// A table or figure over programs on rings.
 pub struct SciPrograms {
-    /// What holds of all cells unless they say otherwise.
+    /// Words that hold of all cells unless those of row and column differ.
     pub words: &'static str,
 }
 
@@ -108,7 +108,7 @@ fn spread(scene: &Scene<'_>, points: &[Point]) -> Result<Formula, ExperimentErro
     Ok(Formula::greatest(figures.clone()).less(Formula::least(figures)))
 }
 
-/// What one run says; of a speedup, two.
+/// The figure of one run; a speedup takes two.
 fn reading(scene: &Scene<'_>, point: &Point) -> Result<Formula, ExperimentError> {
     let base = match point.figure {
         Figure::Speedup => Some(Point { figure: Figure::Time, nodes: 1, ..point.clone() }),

@@ -1,5 +1,4 @@
-//! What a cell is about, in the words of its table, row and column: `cholesky 64 KB`, `greatest traffic`, `time 128 KB over 256
-//! KB at 4`.
+//! The words of a cell's table, row and column: `cholesky 64 KB`, `greatest traffic`, `time 128 KB over 256 KB at 4`.
 
 use super::figure::Figure;
 use super::{CACHES, INFINITE, SIZES, programs};
@@ -9,10 +8,10 @@ pub const USUAL_CACHE: u64 = 256;
 /// The doubled clock of section 4, Processor Clock Speed.
 pub const DOUBLED_MHZ: u64 = 200;
 
-/// A program's run, and what is read off it.
+/// A program's run, and the figure that is read from it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Point {
-    /// What is read.
+    /// The figure.
     pub figure: Figure,
     /// The program.
     pub program: &'static str,
@@ -26,7 +25,7 @@ pub struct Point {
     pub compared: bool,
 }
 
-/// Of several points like one, what a cell shows.
+/// The choice from several points like one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Extreme {
     /// The greatest figure of all rings of several nodes.
@@ -48,14 +47,14 @@ pub struct Test {
     pub most: f64,
 }
 
-/// A cell: a point, and what is shown of it.
+/// A cell: a point, and how its figure is shown.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Cell {
     /// The point.
     pub point: Point,
-    /// The point that it is given relative to, if there is one: what the words after `over` change.
+    /// The point that it is given relative to, if there is one: words after `over` change it.
     pub over: Option<Point>,
-    /// What is shown of several points like it, if that is so.
+    /// The choice from several points like it, if there are several.
     pub extreme: Option<Extreme>,
     /// The limits that its figure is held against, if there are any.
     pub test: Option<Test>,
@@ -110,7 +109,7 @@ fn size(word: &str) -> Option<u16> {
     word.parse().ok().filter(|nodes| SIZES.contains(nodes))
 }
 
-/// What words have said so far of a point.
+/// The part of a point that words have named so far.
 #[derive(Clone, Copy, Default)]
 struct Place {
     nodes: Option<u16>,
@@ -118,7 +117,7 @@ struct Place {
     clock: Option<u64>,
 }
 
-/// What words have said so far: of the point at hand, and after `over` of the one before that, too.
+/// A cell of which some words have been read: the point at hand, and after `over` the one before it, too.
 #[derive(Default)]
 struct Draft {
     program: Option<&'static str>,
