@@ -23,6 +23,16 @@ pub struct Parameter {
     pub powers_of: Option<u64>,
 }
 
+/// A matrix from a file among the parameters of a program, by its digest.
+pub(crate) static MATRIX: Parameter = Parameter {
+    name: "matrix",
+    meaning: "Digest of the matrix that is factored in place of the mesh's",
+    default: 0,
+    least: 0,
+    most: u64::MAX,
+    powers_of: None,
+};
+
 /// Values for some of a program's parameters, by name.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Settings {

@@ -3,8 +3,7 @@
 use thiserror::Error;
 
 use crate::loops::{Cg, Ge, Mmult, Paths, Stream};
-use crate::matrix;
-use crate::parameter::{Declared, Parameter, ParameterError, Settings};
+use crate::parameter::{self, Declared, Parameter, ParameterError, Settings};
 use crate::program::{Program, RegionPlan, Shape, Wrong};
 use crate::specomp::{Applu, Apsi, Art, Equake, Fma3d, Gafort, Mgrid, Swim, Wupwise};
 use crate::splash::{Barnes, Cholesky, Fft, Fmm, Lu, Mp3d, Ocean, Radix, Raytrace, Water};
@@ -71,7 +70,7 @@ macro_rules! programs {
                 let (parameters, values, matrix) = match self {
                     $(Self::$type(program) => ($type::PARAMETERS, program.values(), program.matrix()),)*
                 };
-                let matrix = matrix.map(|matrix| (&matrix::PARAMETER, matrix.number()));
+                let matrix = matrix.map(|matrix| (&parameter::MATRIX, matrix.number()));
                 parameters.iter().zip(values).chain(matrix).collect()
             }
 

@@ -12,23 +12,12 @@ use units::Bytes;
 
 pub use market::MatrixError;
 
-use crate::parameter::Parameter;
 use crate::random::Random;
 
 /// The most of a file of a matrix, packed or not.
 const MOST: Bytes = Bytes::from_mib(1 << 10);
 /// Bits of a digest: numbers of records are exact up to 2^53.
 const DIGEST_BITS: u32 = 53;
-
-/// How a matrix stands among the parameters of a program: by its digest, as there is no number that says more.
-pub(crate) static PARAMETER: Parameter = Parameter {
-    name: "matrix",
-    meaning: "Digest of the matrix that is factored in place of the mesh's",
-    default: 0,
-    least: 0,
-    most: (1 << DIGEST_BITS) - 1,
-    powers_of: None,
-};
 
 /// The numbers of a matrix outside of the diagonal, and in it.
 #[derive(Clone, PartialEq, Debug)]
