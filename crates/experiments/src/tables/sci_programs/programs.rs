@@ -1,4 +1,10 @@
 //! The programs of Hexsel and Topham: their data (Table 1, section 3) and the code of their compiler.
+//!
+//! Instruction fetches take no time beyond their cycle, and a store to private data that misses in the secondary cache brings
+//! its line in; theirs does not (section 4, The Simulated Multiprocessor). Frames of private data have 512 bytes a thread,
+//! which is assumed. Shared references of cholesky, mp3d and water are repeated as code without registers repeats them; those
+//! of the loops follow from the loops. Edges of the graph of paths all cost 1, which is assumed: of all costs that brings
+//! shared stores nearest to Table 1.
 
 use workloads::{Compiled, Matrix, Settings};
 
@@ -84,7 +90,7 @@ const PROGRAMS: [Program; 6] = [
         others: &[("degree", 6), ("dearest", 1), ("schedule", 2), ("reload", 1), ("element", 4)],
         compared: &[],
         quick: (4, &[]),
-        code: [5347, 1887, 120, 1000, 1000],
+        code: [5164, 1852, 118, 1000, 1000],
     },
 ];
 
