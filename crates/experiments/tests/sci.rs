@@ -33,7 +33,8 @@ fn references_of_unoptimised_code_are_counted_by_their_data() {
     assert_eq!((sum(|mix| mix.shared_loads), sum(|mix| mix.shared_stores)), (loads, stores));
     // Three instructions a product, and six an element.
     let own = loads + stores + 12 * 12 * 12 * 3 + 12 * 12 * 6;
-    let near = |found: u64, expected: u64| found.abs_diff(expected) <= mixes.len() as u64;
+    // Each thread has remainders of three kinds left.
+    let near = |found: u64, expected: u64| found.abs_diff(expected) <= 3 * mixes.len() as u64;
     assert!(near(sum(|mix| mix.private_loads), own * 24 / 10), "{mixes:?}");
     assert!(near(sum(|mix| mix.private_stores), own * 4 / 10), "{mixes:?}");
     assert!(near(sum(|mix| mix.instructions), own * 66 / 10), "{mixes:?}");

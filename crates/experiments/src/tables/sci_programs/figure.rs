@@ -162,7 +162,8 @@ impl Reader {
             Figure::DataShare => percent(links(row)?.data_mb_s, links(row)?.throughput_mb_s),
             // An echo answers every packet.
             Figure::LinesOfPackets => percent(links(row)?.data_packets as f64, 2.0 * links(row)?.packets as f64),
-            Figure::ListLength => row.mean_invalidations(),
+            // A program whose stores find no copies purges none.
+            Figure::ListLength => Some(row.mean_invalidations().unwrap_or(0.0)),
             Figure::Busy => part(|name| name == "busy"),
             Figure::ReadMisses => part(|name| is_shared_read(name) || name == "private.read"),
             Figure::WriteMisses => part(|name| is_shared_write(name) || name == "private.write"),
