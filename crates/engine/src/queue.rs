@@ -174,7 +174,7 @@ impl<E: Copy> EventQueue<E> {
         }
     }
 
-    /// Advances to the next occupied slot and sorts its events into `ready`.
+    /// Advances to the next occupied slot and sorts its events into `ready`, which is empty.
     fn advance(&mut self) {
         let in_wheel = self.next_occupied();
         let in_heap = self.beyond.peek().map_or(u64::MAX, |Reverse(entry)| entry.time.0 >> SLOT_BITS);
@@ -185,13 +185,17 @@ impl<E: Copy> EventQueue<E> {
         self.current = slot;
         if in_wheel == slot {
             let index = slot as usize & (SLOTS - 1);
-            let mut at = std::mem::replace(&mut self.wheel[index], END);
+            let first = std::mem::replace(&mut self.wheel[index], END);
+            self.occupied[index / 64] &= !(1 << (index % 64));
+            // Most slots hold one event.
+            let Place { time, rank, next, .. } = self.places[first as usize];
+            self.ready.push(Entry { time, rank, place: first });
+            let mut at = next;
             while at != END {
                 let Place { time, rank, next, .. } = self.places[at as usize];
                 insert_sorted(&mut self.ready, Entry { time, rank, place: at });
                 at = next;
             }
-            self.occupied[index / 64] &= !(1 << (index % 64));
         }
         if in_heap == slot {
             self.take_from_heap(slot);

@@ -1,37 +1,8 @@
-//! Clock domains, and servers: resources that serve one customer at a time.
+//! Servers: resources that serve one customer at a time.
 
-use units::{Duration, Hertz, Time};
+use units::{Duration, Time};
 
-/// A clock domain: edges at multiples of the period from the start of the run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Clock {
-    period: Duration,
-}
-
-impl Clock {
-    /// Creates the domain of a clock with this frequency.
-    pub fn new(frequency: Hertz) -> Self {
-        Self { period: frequency.period() }
-    }
-
-    /// Clock period.
-    #[inline]
-    pub const fn period(self) -> Duration {
-        self.period
-    }
-
-    /// Duration of `cycles` cycles.
-    #[inline]
-    pub fn cycles(self, cycles: u32) -> Duration {
-        self.period * u64::from(cycles)
-    }
-
-    /// The first edge at or after `time`.
-    #[inline]
-    pub const fn edge(self, time: Time) -> Time {
-        time.align_up(self.period)
-    }
-}
+use crate::Grid;
 
 /// A server with occupancy: it serves requests one at a time in the order of their reservations, and counts its busy
 /// time and their queueing time.
@@ -44,21 +15,18 @@ pub struct Server {
 }
 
 impl Server {
-    /// Reserves the server for `occupancy` from the first moment at or after `now` at which it is free, aligned up to a
-    /// multiple of `grid` (zero for no alignment). Returns the start of the service.
+    /// Reserves the server for `occupancy` from the first moment at or after `now` at which it is free that lies on
+    /// `grid`. Returns the start of the service.
     #[inline]
-    pub fn reserve(&mut self, now: Time, grid: Duration, occupancy: Duration) -> Time {
+    pub fn reserve(&mut self, now: Time, grid: Grid, occupancy: Duration) -> Time {
         self.reserve_from(now, now, grid, occupancy)
     }
 
     /// Reserves as [`Self::reserve`] does, for a customer that arrives at `now` and cannot be served before `earliest`.
     /// The time from `now` to the start counts as queueing.
     #[inline]
-    pub fn reserve_from(&mut self, now: Time, earliest: Time, grid: Duration, occupancy: Duration) -> Time {
-        let mut start = earliest.max(self.free_at);
-        if grid != Duration::ZERO {
-            start = start.align_up(grid);
-        }
+    pub fn reserve_from(&mut self, now: Time, earliest: Time, grid: Grid, occupancy: Duration) -> Time {
+        let start = grid.edge(earliest.max(self.free_at));
         self.queued += start - now;
         self.busy += occupancy;
         self.served += 1;
@@ -109,24 +77,16 @@ mod tests {
     #[test]
     fn not_ready_before_the_grid_ready_on_it() {
         let mut bus = Server::default();
-        let grid = Duration(20);
+        let grid = Grid::new(Duration(20));
         assert_eq!(bus.reserve(Time(1), grid, Duration(30)), Time(20));
         // The server is free at 50: a customer at 49 or 50 gets the next edge, 60.
         assert_eq!(bus.reserve(Time(49), grid, Duration(20)), Time(60));
         assert_eq!(bus.reserve(Time(80), grid, Duration(20)), Time(80));
         assert_eq!((bus.busy(), bus.served()), (Duration(70), 3));
         assert_eq!(bus.queued(), Duration(19 + 11));
-        assert_eq!(bus.reserve_from(Time(100), Time(105), Duration::ZERO, Duration(1)), Time(105));
+        assert_eq!(bus.reserve_from(Time(100), Time(105), Grid::ANY, Duration(1)), Time(105));
         assert_eq!(bus.queued(), Duration(19 + 11 + 5));
         // The server is held from 80 to 100 and from 105 to 106; the gap before 105 is not recorded any more.
         assert_eq!([100, 105, 106, 200].map(|time| bus.busy_before(Time(time))), [65, 70, 71, 71].map(Duration));
-    }
-
-    #[test]
-    fn cycles_of_a_fast_clock_land_on_its_edges() {
-        let clock = Clock::new(Hertz::from_mhz(300.0));
-        assert_eq!(clock.period(), Duration(3333));
-        assert_eq!(clock.edge(Time(3334)), Time(6666));
-        assert_eq!(clock.cycles(3), Duration(9999));
     }
 }

@@ -76,9 +76,9 @@ impl System<Magics> {
         let Magics { design, nodes, .. } = &mut self.controllers;
         let (timing, magic) = (&design.timing, &mut nodes[home.index()]);
         let run = magic.run(design, now, Handler::Read, 0, 0, delay);
-        let read = magic.memory.reserve(now, timing.cycle, timing.memory_read) + timing.memory_data;
+        let read = magic.memory.reserve(now, timing.clock, timing.memory_read) + timing.memory_data;
         let ready = run.first.max(read);
-        magic.memory.reserve(ready, timing.cycle, timing.memory_write);
+        magic.memory.reserve(ready, timing.clock, timing.memory_write);
         if home == node {
             nodes[node.index()].account.asked(miss, now, run.waited);
             return self.give_result(cpu, miss, ready);

@@ -96,10 +96,10 @@ impl System<Magics> {
         let (timing, node) = (&design.timing, &mut nodes[home.index()]);
         let speculative = matches!(kind, MessageKind::Get | MessageKind::GetExclusive | MessageKind::Refill);
         if work.memory_write {
-            node.memory.reserve(now, timing.cycle, timing.memory_write);
+            node.memory.reserve(now, timing.clock, timing.memory_write);
         }
         if work.memory_read || speculative {
-            let start = node.memory.reserve(now, timing.cycle, timing.memory_read);
+            let start = node.memory.reserve(now, timing.clock, timing.memory_read);
             let accepted = Time(start.0.saturating_sub(timing.memory_read.0)).max(now);
             return (start + timing.memory_data, accepted);
         }

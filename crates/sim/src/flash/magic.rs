@@ -138,7 +138,7 @@ impl Magic {
             design.code.fetch(&mut self.instruction_cache, handler, lead, rest) * design.instruction_miss_cycles;
         let first = lead + missing + before;
         let busy = timing.cycle * u64::from(first + rest + later);
-        let start = self.processor.reserve(now, timing.cycle, busy + delay);
+        let start = self.processor.reserve(now, timing.clock, busy + delay);
         let (runs, time) = &mut self.runs[handler as usize];
         *runs += 1;
         *time += busy;

@@ -217,7 +217,7 @@ impl System<Magics> {
             self.release_buffer(id, run.first);
             return self.schedule(node, at, MagicEvent::Intervene(id));
         }
-        let ready = magic.memory.reserve(now, timing.cycle, timing.memory_read) + timing.memory_data;
+        let ready = magic.memory.reserve(now, timing.clock, timing.memory_read) + timing.memory_data;
         let at = run.first.max(ready);
         self.release_buffer(id, run.first);
         self.kernel.envelopes.remove(id);
@@ -380,7 +380,7 @@ impl System<Magics> {
                 let magic = &mut nodes[node.index()];
                 magic.run(design, now, Handler::Writeback, check, 0, delay);
                 if dirty {
-                    magic.memory.reserve(now, design.timing.cycle, design.timing.memory_write);
+                    magic.memory.reserve(now, design.timing.clock, design.timing.memory_write);
                 }
             }
         }
@@ -399,7 +399,7 @@ impl System<Magics> {
         let run = magic.run(design, now, Handler::Read, check, 0, delay);
         // The memory read starts after the tag lookup.
         let looked = now + timing.cycle * u64::from(check);
-        let data = magic.memory.reserve(looked, timing.cycle, timing.memory_read) + timing.memory_data;
+        let data = magic.memory.reserve(looked, timing.clock, timing.memory_read) + timing.memory_data;
         let ready = run.first.max(data);
         magic.account.asked(miss, now, run.waited);
         magic.account.end(miss, ready, false, &unhindered);

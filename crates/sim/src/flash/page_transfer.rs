@@ -298,7 +298,7 @@ impl System<Magics> {
         let Magics { design, nodes, directory, .. } = &mut self.controllers;
         let (timing, magic) = (&design.timing, &mut nodes[node.index()]);
         let run = magic.run(design, now, Handler::Read, 0, 0, delay);
-        let ready = magic.memory.reserve(now, timing.cycle, timing.memory_read) + timing.memory_data;
+        let ready = magic.memory.reserve(now, timing.clock, timing.memory_read) + timing.memory_data;
         let (_, version) = directory.line(line);
         let left = run.first.max(ready);
         self.send_line(node, left, transfer, line, version);

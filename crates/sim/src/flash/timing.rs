@@ -1,5 +1,6 @@
 //! MAGIC's part of a machine description, in time instead of cycles.
 
+use engine::Grid;
 use machine::description::{Description, DirectorySpec, HandlerSpec, MagicSpec, SysadSpec};
 use units::Duration;
 
@@ -40,6 +41,8 @@ impl<'a> MagicDescription<'a> {
 pub struct MagicTiming {
     /// One MAGIC (and system bus) cycle.
     pub cycle: Duration,
+    /// The edges of its clock.
+    pub clock: Grid,
     /// The bus between processor and controller.
     pub bus: BusTiming,
     /// From the bus through the processor interface to the inbox.
@@ -84,6 +87,7 @@ impl MagicTiming {
         let cycles = |count: u32| cycle * u64::from(count);
         Ok(Self {
             cycle,
+            clock: Grid::new(cycle),
             bus: BusTiming::new(description, sysad, magic.clock),
             interface_in: cycles(magic.pi_in_cycles),
             interface_out: cycles(magic.pi_out_cycles),

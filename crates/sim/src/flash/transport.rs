@@ -73,7 +73,7 @@ impl System<Magics> {
         let envelope = self.kernel.envelopes.get(id);
         let behind = Duration(envelope.passage.spread.0.saturating_sub(timing.bus.line.0));
         let lag = if envelope.message.kind.carries_data() { behind } else { Duration::ZERO };
-        let inside = (arrival + lag).align_up(timing.cycle) + timing.network_in + timing.inbox;
+        let inside = timing.clock.edge(arrival + lag) + timing.network_in + timing.inbox;
         self.schedule_channel(channel, inside, Event::Node(MagicEvent::Handle(id)));
     }
 }

@@ -49,14 +49,14 @@ impl UnhinderedMisses {
         let between_buses = to_inbox + service + timing.outbox + timing.interface_out;
         let processor = ProcessorTiming::new(blueprint.description, timing.release, Duration::ZERO);
         let turnaround = processor.turnaround(timing.bus.critical, timing.bus.line).max(timing.bus.data);
-        let minimum = turnaround.align_up(timing.bus.grid) + between_buses.align_up(timing.bus.grid);
+        let minimum = turnaround.align_up(timing.bus.grid.period()) + between_buses.align_up(timing.bus.grid.period());
         let lead = Handler::Request.lead(handlers) + Handler::Reply.lead(handlers);
         Self {
             local: Unhindered { minimum, service, between_buses, point_to_point: Duration::ZERO },
             handlers: timing.cycle * u64::from(lead),
             interfaces: timing.outbox + timing.network_out + timing.network_in + timing.inbox,
             cycle: timing.cycle,
-            grid: timing.bus.grid,
+            grid: timing.bus.grid.period(),
             remote: vec![Vec::new(); blueprint.network.topology().nodes().len()],
         }
     }

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use engine::Grid;
 use units::{Duration, Time};
 
 /// The resource that a message needs.
@@ -18,7 +19,7 @@ pub enum Work {
 #[derive(Clone, Copy, Debug)]
 pub struct Refresh {
     /// Time from the start of one refresh to the start of the next.
-    pub interval: Duration,
+    pub interval: Grid,
     /// Duration of each refresh.
     pub length: Duration,
 }
@@ -27,8 +28,8 @@ impl Refresh {
     /// Refresh time between `start` and `end`; zero if `end` is not later.
     pub fn between(&self, start: Time, end: Time) -> Duration {
         let before = |time: Time| {
-            let (whole, part) = (time.0 / self.interval.0, time.0 % self.interval.0);
-            self.length * whole + self.length.min(Duration(part))
+            let (whole, part) = self.interval.split(time);
+            self.length * whole + self.length.min(part)
         };
         if end > start { before(end) - before(start) } else { Duration::ZERO }
     }
@@ -114,7 +115,7 @@ mod tests {
 
     use super::*;
 
-    const REFRESH: Refresh = Refresh { interval: Duration(100), length: Duration(7) };
+    const REFRESH: Refresh = Refresh { interval: Grid::new(Duration(100)), length: Duration(7) };
 
     proptest! {
         /// Every moment counts once, no count decreases, and an early reading is part of a later one, for any messages
@@ -140,7 +141,7 @@ mod tests {
                 activity.work(&REFRESH, Time(now), Time(end), if memory { Work::Memory } else { Work::Directory });
             }
             let end = now + 60;
-            let refreshed = |time: u64| time % REFRESH.interval.0 < REFRESH.length.0;
+            let refreshed = |time: u64| time % REFRESH.interval.period().0 < REFRESH.length.0;
             let expected = (0..end).filter(|&time| busy[time as usize] || refreshed(time)).count() as u64;
             prop_assert_eq!(activity.before(&REFRESH, Time(end)).busy(), Duration(expected));
         }

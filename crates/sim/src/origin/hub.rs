@@ -1,6 +1,6 @@
 //! The timing of a node's Hub: system bus, processor interface, memory and directory.
 
-use engine::Server;
+use engine::{Grid, Server};
 use machine::description::Description;
 use protocol::origin::{DirectoryState, HomeWork, MessageKind};
 use units::{Duration, Time};
@@ -17,6 +17,8 @@ use crate::{Histogram, NodeStatistics, SimError, Tally};
 pub struct HubTiming {
     /// One Hub (and system bus) cycle.
     pub cycle: Duration,
+    /// The edges of its clock.
+    pub clock: Grid,
     /// The bus between processor and controller.
     pub bus: BusTiming,
     /// From the bus through the processor interface to the crossbar.
@@ -76,6 +78,7 @@ impl HubTiming {
         let cycles = |count: u32| cycle * u64::from(count);
         Ok(Self {
             cycle,
+            clock: Grid::new(cycle),
             bus: BusTiming::new(description, sysad, hub.clock),
             interface_out: cycles(hub.pi_request_cycles),
             interface_in: cycles(hub.pi_reply_cycles),
@@ -96,7 +99,7 @@ impl HubTiming {
             memory_read: cycles(memory.line_cycles),
             memory_write: cycles(memory.line_write_cycles),
             directory_only: cycles(hub.directory_only_cycles),
-            refresh: Refresh { interval: memory.refresh_interval, length: cycles(memory.refresh_cycles) },
+            refresh: Refresh { interval: Grid::new(memory.refresh_interval), length: cycles(memory.refresh_cycles) },
             backoff_packets: u64::from(hub.backoff_packets),
         })
     }
@@ -213,9 +216,9 @@ impl Hub {
         };
         self.busy[kind as usize] += occupancy;
         let ready = now.max(self.memory.free_at());
-        let phase = Duration(ready.0 % timing.refresh.interval.0);
+        let (_, phase) = timing.refresh.interval.split(ready);
         let start = if phase < timing.refresh.length { ready + (timing.refresh.length - phase) } else { ready };
-        let start = self.memory.reserve_from(now, start, timing.cycle, occupancy);
+        let start = self.memory.reserve_from(now, start, timing.clock, occupancy);
         let (left, work) = match kind {
             _ if work.memory_write => (start + occupancy, Work::Memory),
             MessageKind::Upgrade | MessageKind::Transfer | MessageKind::SharingTransfer => {

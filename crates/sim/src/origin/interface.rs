@@ -65,7 +65,7 @@ impl System<Hubs> {
             let (node, timing) = (self.kernel.envelopes.get(id).to, &self.controllers.timing);
             self.controllers.hubs[node.index()].acknowledgements.reserve(
                 self.kernel.now,
-                timing.cycle,
+                timing.clock,
                 timing.acknowledgement,
             );
         }
@@ -277,7 +277,7 @@ impl System<Hubs> {
             for invalidation in message.expand(self.controllers.geometry) {
                 let (hub, each) =
                     (&mut self.controllers.hubs[node.index()], self.controllers.timing.backoff_invalidation);
-                let start = hub.backoffs.reserve(out, self.controllers.timing.cycle, each);
+                let start = hub.backoffs.reserve(out, self.controllers.timing.clock, each);
                 self.dispatch(node, start, invalidation);
             }
         }

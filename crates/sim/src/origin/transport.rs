@@ -1,5 +1,6 @@
 //! Transport of messages through a Hub: crossbar and network interface.
 
+use engine::Grid;
 use machine::VirtualNetwork;
 use protocol::Agent;
 use protocol::origin::{Message, MessageClass};
@@ -52,7 +53,7 @@ impl System<Hubs> {
     #[inline]
     pub(super) fn on_inject(&mut self, node: NodeId, id: EnvelopeId) {
         let Hubs { hubs, timing, .. } = &mut self.controllers;
-        let start = hubs[node.index()].network.reserve(self.kernel.now, Duration::ZERO, timing.network_message);
+        let start = hubs[node.index()].network.reserve(self.kernel.now, Grid::ANY, timing.network_message);
         if start == self.kernel.now {
             self.enter_network(node, id);
         } else {
@@ -68,7 +69,7 @@ impl System<Hubs> {
         let envelope = self.kernel.envelopes.get(id);
         let lag =
             if envelope.message.kind.carries_data() { timing.lag(envelope.passage.spread) } else { Duration::ZERO };
-        let mut inside = (arrival + lag).align_up(timing.cycle) + timing.network_in + timing.crossbar;
+        let mut inside = timing.clock.edge(arrival + lag) + timing.network_in + timing.crossbar;
         if !matches!(envelope.message.to, Agent::Home(_)) {
             inside += timing.interface_in;
         }
@@ -80,7 +81,7 @@ impl System<Hubs> {
     pub(super) fn on_arrive(&mut self, id: EnvelopeId) {
         let (message, to) = (self.kernel.envelopes.get(id).message, self.kernel.envelopes.get(id).to);
         let Hubs { hubs, timing, .. } = &mut self.controllers;
-        let start = hubs[to.index()].network.reserve(self.kernel.now, timing.cycle, timing.network_message);
+        let start = hubs[to.index()].network.reserve(self.kernel.now, timing.clock, timing.network_message);
         match (start == self.kernel.now, message.to) {
             (true, Agent::Home(_)) => self.on_home(id),
             (true, _) => self.on_interface(id),

@@ -1,7 +1,7 @@
 //! Main memory of several channels and banks. Consecutive lines lie in different channels, and within each channel in
 //! different banks. A bank serves one access at a time; the lines of its channel share the data wires.
 
-use engine::Server;
+use engine::{Grid, Server};
 use machine::description::{BanksSpec, Description};
 use units::{Duration, Hertz, Time};
 
@@ -82,8 +82,8 @@ impl Banks {
         let (channel, bank) = self.place(line);
         let BanksTiming { access, read, cycle, .. } = self.timing;
         let free = self.refreshed(now.max(self.banks[bank].free_at()));
-        let start = self.banks[bank].reserve_from(now, free, Duration::ZERO, cycle);
-        let data = self.channels[channel].reserve_from(now, start + access, Duration::ZERO, read);
+        let start = self.banks[bank].reserve_from(now, free, Grid::ANY, cycle);
+        let data = self.channels[channel].reserve_from(now, start + access, Grid::ANY, read);
         self.hold(bank, data + read);
         data
     }
@@ -99,7 +99,7 @@ impl Banks {
         let (_, bank) = self.place(line);
         let access = self.timing.access;
         let free = self.refreshed(now.max(self.banks[bank].free_at()));
-        self.banks[bank].reserve_from(now, free, Duration::ZERO, access) + access
+        self.banks[bank].reserve_from(now, free, Grid::ANY, access) + access
     }
 
     /// Writes the line with number `line`, whose data are there from `now` on. Returns the time at which they are in
@@ -108,8 +108,8 @@ impl Banks {
         let (channel, bank) = self.place(line);
         let BanksTiming { write, cycle, .. } = self.timing;
         let free = self.refreshed(now.max(self.banks[bank].free_at()));
-        let start = self.channels[channel].reserve_from(now, free, Duration::ZERO, write);
-        let start = self.banks[bank].reserve_from(now, start, Duration::ZERO, cycle);
+        let start = self.channels[channel].reserve_from(now, free, Grid::ANY, write);
+        let start = self.banks[bank].reserve_from(now, start, Grid::ANY, cycle);
         self.hold(bank, start + write);
         start + write
     }

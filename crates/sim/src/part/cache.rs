@@ -71,8 +71,6 @@ pub struct Found {
     pub slot: Slot,
     /// Its state, never [`CopyState::INVALID`].
     pub state: CopyState,
-    /// Whether it is in the most recently used way of its set, where way prediction finds it at the first access.
-    pub predicted: bool,
 }
 
 /// The result of one look at a set.
@@ -138,34 +136,28 @@ impl Cache {
         slot.set as usize * self.ways + usize::from(slot.way)
     }
 
-    /// The way of `set` that holds `line`; the most recently used way is compared first.
-    #[inline(always)]
-    fn way_of(&self, set: usize, line: u64) -> Option<usize> {
-        let last = self.recency.last(set);
-        if Tag(self.tags[set * self.ways + last]).matches(line) {
-            return Some(last);
-        }
-        self.tag_of(set, line).map(|(way, _)| way)
-    }
-
     /// Probes for `line` without updating the recency.
     #[inline(always)]
     pub fn probe(&self, line: u64) -> Option<Found> {
         let set = self.set_of(line);
-        let way = self.way_of(set, line)?;
-        Some(Found {
-            slot: Slot { set: set as u32, way: way as u8 },
-            state: Tag(self.tags[set * self.ways + way]).state(),
-            predicted: self.recency.last(set) == way,
-        })
+        let (way, tag) = self.tag_of(set, line)?;
+        Some(Found { slot: Slot { set: set as u32, way: way as u8 }, state: tag.state() })
     }
 
-    /// Looks up `line` on behalf of the processor: a hit makes its way the most recently used.
+    /// Whether a slot is the most recently used one of its set, where way prediction finds its line at the first access.
+    #[inline]
+    pub fn is_predicted(&self, slot: Slot) -> bool {
+        self.recency.last(slot.set as usize) == usize::from(slot.way)
+    }
+
+    /// Looks up `line` on behalf of the processor: a hit makes its way the most recently used. Returns whether it was predicted,
+    /// too.
     #[inline(always)]
-    pub fn look_up(&mut self, line: u64) -> Option<Found> {
+    pub fn look_up(&mut self, line: u64) -> Option<(Found, bool)> {
         let found = self.probe(line)?;
+        let predicted = self.is_predicted(found.slot);
         self.recency.touch(found.slot.set as usize, usize::from(found.slot.way));
-        Some(found)
+        Some((found, predicted))
     }
 
     /// As [`Self::look_up`], but returns the state alone, [`CopyState::INVALID`] on a miss.
@@ -314,7 +306,7 @@ impl Cache {
     /// Updates the state of `line` if it is present; its version stays.
     pub fn set_state(&mut self, line: u64, state: CopyState) {
         let set = self.set_of(line);
-        if let Some(way) = self.way_of(set, line) {
+        if let Some((way, _)) = self.tag_of(set, line) {
             self.tags[set * self.ways + way] = Tag::new(line, state).0;
         }
     }
@@ -469,7 +461,7 @@ mod tests {
             for (number, line) in lines.into_iter().enumerate() {
                 let version = Version(number as u32);
                 let slot = match cache.look_up(line) {
-                    Some(found) => found.slot,
+                    Some((found, _)) => found.slot,
                     None => {
                         let (slot, victim) = cache.make_room(line, |_| false, random).expect("a place");
                         if let Some(victim) = victim {

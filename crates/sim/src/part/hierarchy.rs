@@ -5,27 +5,14 @@
 //! the levels inside it that it does not include, whose lines are therefore as long. The other levels are filters, whose
 //! tags mirror the states of lines that a holder has.
 
-use machine::description::{Inclusion, MOST_CACHE_LEVELS, Replacement};
+use std::rc::Rc;
+
+use machine::description::{Inclusion, MOST_CACHE_LEVELS};
 use protocol::{Access, CopyState, Version};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::cache::Found;
-use super::{Cache, CacheSpec, Slot, Victim};
-
-/// A level of a hierarchy.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct LevelSpec {
-    /// Its tags.
-    pub cache: CacheSpec,
-    /// Primary blocks in a line, a binary logarithm.
-    pub shift: u32,
-    /// The relation of its contents to those of the level outside.
-    pub inclusion: Inclusion,
-    /// Whether stores that hit go on to the level outside.
-    pub through: bool,
-    /// Whether a store that misses brings its line into this level.
-    pub allocates: bool,
-}
+use super::{Cache, Levels, Slot, Victim};
 
 /// A position in a hierarchy: level and slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,52 +41,32 @@ pub type Written = [u32; MOST_CACHE_LEVELS];
 #[derive(Clone, Debug)]
 pub struct Hierarchy {
     caches: [Cache; MOST_CACHE_LEVELS],
-    specs: [LevelSpec; MOST_CACHE_LEVELS],
-    outermost: usize,
-    /// The innermost holder.
-    holder: usize,
-    /// The outermost level that receives a line from memory.
-    entry: usize,
+    levels: Rc<Levels>,
     /// Lines that have left every level.
     leaving: Vec<Victim>,
     written: Written,
 }
 
 impl Hierarchy {
-    /// Empty levels, innermost first: one to [`MOST_CACHE_LEVELS`].
-    pub fn new(levels: &[LevelSpec]) -> Self {
-        debug_assert!((1..=MOST_CACHE_LEVELS).contains(&levels.len()));
-        let absent = LevelSpec {
-            cache: CacheSpec { sets: 1, ways: 1, replacement: Replacement::Random },
-            shift: 0,
-            inclusion: Inclusion::Inclusive,
-            through: false,
-            allocates: true,
-        };
-        let specs = std::array::from_fn(|level| levels.get(level).copied().unwrap_or(absent));
-        let outermost = levels.len() - 1;
-        let inside = |holds: &dyn Fn(Inclusion) -> bool| {
-            (0..outermost).rev().take_while(|&level| holds(specs[level].inclusion)).last().unwrap_or(outermost)
-        };
-        let holder = inside(&|inclusion| inclusion != Inclusion::Inclusive);
-        let entry = inside(&|inclusion| inclusion == Inclusion::Exclusive);
-        let cache = |level: usize| match level < holder {
-            true => Cache::of_tags(&specs[level].cache),
-            false => Cache::new(&specs[level].cache),
+    /// Empty caches.
+    pub fn new(levels: Rc<Levels>) -> Self {
+        let cache = |level: usize| match level < levels.holder {
+            true => Cache::of_tags(&levels.specs[level].cache),
+            false => Cache::new(&levels.specs[level].cache),
         };
         let caches = std::array::from_fn(cache);
-        Self { caches, specs, outermost, holder, entry, leaving: Vec::new(), written: [0; MOST_CACHE_LEVELS] }
+        Self { caches, levels, leaving: Vec::new(), written: [0; MOST_CACHE_LEVELS] }
     }
 
     /// The outermost level that receives a line from memory: the outermost one, or the first inside it that is not exclusive.
     pub fn entry(&self) -> usize {
-        self.entry
+        self.levels.entry
     }
 
     /// Whether the outermost level is the only holder.
     #[inline]
     pub fn is_plain(&self) -> bool {
-        self.holder == self.outermost
+        self.levels.holder == self.levels.outermost
     }
 
     /// Looks up a block in the primary level. Returns its state, [`CopyState::INVALID`] on a miss.
@@ -111,7 +78,7 @@ impl Hierarchy {
     /// The line of `block` in `level`.
     #[inline]
     fn line(&self, level: usize, block: u64) -> u64 {
-        block >> self.specs[level].shift
+        block >> self.levels.specs[level].shift
     }
 
     /// Probes `level` for the line of `block`.
@@ -120,9 +87,9 @@ impl Hierarchy {
         self.caches[level].probe(self.line(level, block))
     }
 
-    /// Looks up the line of `block` in `level` on behalf of the processor.
+    /// Looks up the line of `block` in `level` on behalf of the processor. Returns whether it was in the predicted way, too.
     #[inline]
-    pub fn look_up(&mut self, level: usize, block: u64) -> Option<Found> {
+    pub fn look_up(&mut self, level: usize, block: u64) -> Option<(Found, bool)> {
         self.caches[level].look_up(self.line(level, block))
     }
 
@@ -135,9 +102,9 @@ impl Hierarchy {
     pub fn hit(&self, block: u64, access: Access, from: usize) -> Result<usize, Option<Held>> {
         let mut held = None;
         let mut level = from;
-        while level <= self.outermost {
+        while level <= self.levels.outermost {
             if let Some(found) = self.probe(level, block) {
-                let holds = level >= self.holder;
+                let holds = level >= self.levels.holder;
                 if found.state.after(access).is_some_and(|after| after == found.state || holds) {
                     return Ok(level);
                 }
@@ -159,12 +126,12 @@ impl Hierarchy {
     /// The coherent `line`, in the outermost holder that has it.
     #[inline]
     pub fn find(&self, line: u64) -> Option<Held> {
-        let mut level = self.outermost;
+        let mut level = self.levels.outermost;
         loop {
             if let Some(found) = self.caches[level].probe(line) {
                 return Some(self.held(level, found));
             }
-            if level == self.holder {
+            if level == self.levels.holder {
                 return None;
             }
             level -= 1;
@@ -173,13 +140,14 @@ impl Hierarchy {
 
     /// Whether a tag check of the coherent `line` in the outermost level succeeds in the predicted way.
     pub fn predicts(&self, line: u64) -> bool {
-        self.caches[self.outermost].probe(line).is_some_and(|found| found.predicted)
+        let cache = &self.caches[self.levels.outermost];
+        cache.probe(line).is_some_and(|found| cache.is_predicted(found.slot))
     }
 
     /// Sets state and version of the coherent `line` in every holder that has it.
     #[inline]
     pub fn set_held(&mut self, line: u64, state: CopyState, version: Version) {
-        for level in self.holder..=self.outermost {
+        for level in self.levels.holder..=self.levels.outermost {
             if let Some(found) = self.caches[level].probe(line) {
                 self.caches[level].update(found.slot, line, state, version);
             }
@@ -189,7 +157,7 @@ impl Hierarchy {
     /// Whether `level` holds the states and data of its lines.
     #[inline]
     pub fn is_holder(&self, level: usize) -> bool {
-        level >= self.holder
+        level >= self.levels.holder
     }
 
     /// The version of the data in a slot of `level`, a holder.
@@ -211,7 +179,7 @@ impl Hierarchy {
     /// Sets the state of the coherent `line` in the filters, and in the primary level, whichever parts of it they have.
     #[inline]
     pub fn set_filters(&mut self, line: u64, state: CopyState) {
-        for level in 0..self.holder.max(1) {
+        for level in 0..self.levels.holder.max(1) {
             self.set_in(level, line, state);
         }
     }
@@ -219,7 +187,7 @@ impl Hierarchy {
     /// Sets the state of the coherent `line` in `level`.
     #[inline]
     fn set_in(&mut self, level: usize, line: u64, state: CopyState) {
-        let shift = self.specs[self.outermost].shift - self.specs[level].shift;
+        let shift = self.levels.specs[self.levels.outermost].shift - self.levels.specs[level].shift;
         let state = self.shown(level, state);
         for part in line << shift..(line + 1) << shift {
             self.caches[level].set_state(part, state);
@@ -230,7 +198,7 @@ impl Hierarchy {
     /// store goes on.
     #[inline]
     fn shown(&self, level: usize, state: CopyState) -> CopyState {
-        if self.specs[level].through && state.is_valid() { CopyState::SHARED } else { state }
+        if self.levels.specs[level].through && state.is_valid() { CopyState::SHARED } else { state }
     }
 
     /// Frees a slot of `level`, a holder, for the coherent `line`, never a `reserved` one. `None` if every slot is reserved.
@@ -278,15 +246,16 @@ impl Hierarchy {
 
     /// Whether the level outside the primary one includes it.
     pub fn is_included_primary(&self) -> bool {
-        self.outermost > 0 && self.specs[0].inclusion == Inclusion::Inclusive
+        self.levels.outermost > 0 && self.levels.specs[0].inclusion == Inclusion::Inclusive
     }
 
     /// Whether a line that comes in for `block`, for a store if `writes`, is filled into a primary level that is included in the
     /// level outside.
     #[inline]
     pub fn fills_included_primary(&self, block: u64, writes: bool) -> bool {
-        let receives = |level: usize| !writes || self.specs[level].allocates || self.probe(level, block).is_some();
-        self.is_included_primary() && (0..self.outermost).all(receives)
+        let receives =
+            |level: usize| !writes || self.levels.specs[level].allocates || self.probe(level, block).is_some();
+        self.is_included_primary() && (0..self.levels.outermost).all(receives)
     }
 
     /// Frees the slot of the primary level that [`Self::bring_in`] will select for `block`. Returns whether a modified block leaves
@@ -309,7 +278,9 @@ impl Hierarchy {
     ) {
         match level {
             0 => {}
-            1 if self.specs[0].inclusion == Inclusion::Inclusive => self.fill_primary(block, copy, writes, random),
+            1 if self.levels.specs[0].inclusion == Inclusion::Inclusive => {
+                self.fill_primary(block, copy, writes, random)
+            }
             _ => self.bring_into_all((block, level), copy, writes, reserved, random),
         }
     }
@@ -323,7 +294,7 @@ impl Hierarchy {
         writes: bool,
         random: &mut Xoshiro256PlusPlus,
     ) {
-        if writes && !self.specs[0].allocates && self.caches[0].probe(block).is_none() {
+        if writes && !self.levels.specs[0].allocates && self.caches[0].probe(block).is_none() {
             return;
         }
         let state = self.shown(0, state);
@@ -343,7 +314,7 @@ impl Hierarchy {
         random: &mut Xoshiro256PlusPlus,
     ) {
         let inside = level - 1;
-        if self.specs[inside].inclusion == Inclusion::Exclusive {
+        if self.levels.specs[inside].inclusion == Inclusion::Exclusive {
             let to = self.receiver(inside);
             if !self.has_room(to, self.line(to, block), &reserved) {
                 return;
@@ -353,11 +324,11 @@ impl Hierarchy {
         }
         for to in (0..level).rev() {
             // A level towards which the one inside is exclusive receives only what that one displaces.
-            if to > 0 && self.specs[to - 1].inclusion == Inclusion::Exclusive {
+            if to > 0 && self.levels.specs[to - 1].inclusion == Inclusion::Exclusive {
                 continue;
             }
             let line = self.line(to, block);
-            if writes && !self.specs[to].allocates && self.caches[to].probe(line).is_none() {
+            if writes && !self.levels.specs[to].allocates && self.caches[to].probe(line).is_none() {
                 return;
             }
             self.fill(to, line, copy, reserved, random);
@@ -366,7 +337,7 @@ impl Hierarchy {
 
     /// The outermost level from `level` inwards that receives lines that come in.
     fn receiver(&self, level: usize) -> usize {
-        let exclusive = |inside: usize| self.specs[inside].inclusion == Inclusion::Exclusive;
+        let exclusive = |inside: usize| self.levels.specs[inside].inclusion == Inclusion::Exclusive;
         (1..=level).rev().find(|&level| !exclusive(level - 1)).unwrap_or(0)
     }
 
@@ -380,10 +351,10 @@ impl Hierarchy {
         random: &mut Xoshiro256PlusPlus,
     ) -> bool {
         let state = self.shown(level, state);
-        let holds = level >= self.holder;
+        let holds = level >= self.levels.holder;
         let is_reserved = |slot| holds && reserved(Place { level: level as u8, slot });
         let Some(victim) = self.caches[level].fill(line, (state, version), is_reserved, random) else { return false };
-        if self.specs[level].inclusion == Inclusion::Exclusive && level < self.outermost {
+        if self.levels.specs[level].inclusion == Inclusion::Exclusive && level < self.levels.outermost {
             self.caches[level + 1].set_state(line, CopyState::INVALID);
         }
         if let Some(victim) = victim {
@@ -401,9 +372,9 @@ impl Hierarchy {
         reserved: &dyn Fn(Place) -> bool,
         random: &mut Xoshiro256PlusPlus,
     ) {
-        let (inclusion, dirty) = (self.specs[level].inclusion, victim.state.is_dirty());
+        let (inclusion, dirty) = (self.levels.specs[level].inclusion, victim.state.is_dirty());
         self.clear_included(level, victim.line);
-        if level == self.outermost {
+        if level == self.levels.outermost {
             return self.leave_unless_held(victim);
         }
         let outside = level + 1;
@@ -413,7 +384,7 @@ impl Hierarchy {
                 self.written[outside] += u32::from(dirty);
             }
             Inclusion::Neither if !dirty => {
-                if level >= self.holder {
+                if level >= self.levels.holder {
                     self.leave_unless_held(victim);
                 }
             }
@@ -421,7 +392,7 @@ impl Hierarchy {
                 self.written[outside] += 1;
                 let copy = (victim.state, victim.version);
                 // Without a slot outside, the line leaves the processor.
-                if !self.fill(outside, victim.line, copy, reserved, random) && level >= self.holder {
+                if !self.fill(outside, victim.line, copy, reserved, random) && level >= self.levels.holder {
                     self.leave_unless_held(victim);
                 }
             }
@@ -432,11 +403,11 @@ impl Hierarchy {
     #[inline]
     fn clear_included(&mut self, level: usize, line: u64) {
         for inside in (0..level).rev() {
-            let keeps = inside >= self.holder || level < self.holder;
-            if keeps && self.specs[inside].inclusion != Inclusion::Inclusive {
+            let keeps = inside >= self.levels.holder || level < self.levels.holder;
+            if keeps && self.levels.specs[inside].inclusion != Inclusion::Inclusive {
                 return;
             }
-            let shift = self.specs[level].shift - self.specs[inside].shift;
+            let shift = self.levels.specs[level].shift - self.levels.specs[inside].shift;
             for part in line << shift..(line + 1) << shift {
                 self.caches[inside].set_state(part, CopyState::INVALID);
             }
@@ -452,7 +423,7 @@ impl Hierarchy {
 
     /// Removes the coherent `line` from every level.
     pub fn clear(&mut self, line: u64) {
-        for level in 0..=self.outermost {
+        for level in 0..=self.levels.outermost {
             self.set_in(level, line, CopyState::INVALID);
         }
     }
@@ -471,9 +442,10 @@ impl Hierarchy {
 
     /// The lines of all holders, each once.
     pub fn lines(&self) -> impl Iterator<Item = Victim> + '_ {
-        (self.holder..=self.outermost).flat_map(move |level| {
-            let elsewhere =
-                move |line: u64| (level + 1..=self.outermost).any(|outer| self.caches[outer].probe(line).is_some());
+        (self.levels.holder..=self.levels.outermost).flat_map(move |level| {
+            let elsewhere = move |line: u64| {
+                (level + 1..=self.levels.outermost).any(|outer| self.caches[outer].probe(line).is_some())
+            };
             self.caches[level].lines().filter(move |victim| !elsewhere(victim.line))
         })
     }
@@ -482,8 +454,8 @@ impl Hierarchy {
     /// Returns it with the cursor to continue from.
     pub fn take_from(&mut self, cursor: usize) -> Option<(Victim, usize)> {
         let mut before = 0;
-        for level in (self.holder..=self.outermost).rev() {
-            let sets = self.specs[level].cache.sets;
+        for level in (self.levels.holder..=self.levels.outermost).rev() {
+            let sets = self.levels.specs[level].cache.sets;
             if let Some((victim, set)) = self.caches[level].take_from(cursor.saturating_sub(before)) {
                 return Some((victim, before + set));
             }
@@ -494,7 +466,7 @@ impl Hierarchy {
 
     /// Empties the filters.
     pub fn clear_filters(&mut self) {
-        self.caches[..self.holder].iter_mut().for_each(Cache::clear);
+        self.caches[..self.levels.holder].iter_mut().for_each(Cache::clear);
     }
 }
 

@@ -8,14 +8,14 @@
 
 use std::collections::VecDeque;
 
-use engine::Server;
+use engine::{Grid, Server};
 use units::{Duration, LineAddr, Time};
 
 /// Times of a bus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SnoopingBusTiming {
     /// Clock of the bus: address and data phases start at multiples of this.
-    pub clock: Duration,
+    pub clock: Grid,
     /// Entries of the table of transactions.
     pub outstanding: usize,
     /// From a request at a participant's pins to its address phase on a free bus.
@@ -105,7 +105,7 @@ mod tests {
 
     const fn timing(outstanding: usize) -> SnoopingBusTiming {
         SnoopingBusTiming {
-            clock: Duration(10),
+            clock: Grid::new(Duration(10)),
             outstanding,
             arbitration: Duration(20),
             address: Duration(30),

@@ -1,5 +1,6 @@
 //! The bus of a cache level, shared by tag checks, hits, line fills, writebacks of the level inside and line reads.
 
+use engine::Grid;
 use machine::description::Fill;
 use units::{Duration, Time};
 
@@ -24,11 +25,11 @@ pub struct CacheBus {
 
 impl CacheBus {
     /// The start of an access that is ready at `ready`: after earlier accesses, between fills, at an edge of `grid`.
-    pub fn start(&self, ready: Time, grid: Duration) -> Time {
-        let mut start = ready.max(self.free_at).align_up(grid);
+    pub fn start(&self, ready: Time, grid: Grid) -> Time {
+        let mut start = grid.edge(ready.max(self.free_at));
         // Windows are few and nearly sorted, so the search repeats until none overlaps.
         while let Some(window) = self.fills.iter().find(|window| window.from <= start && start < window.to) {
-            start = window.to.align_up(grid);
+            start = grid.edge(window.to);
         }
         start
     }

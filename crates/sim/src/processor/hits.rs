@@ -18,7 +18,7 @@ impl Processor {
     #[inline]
     fn tag_check(&mut self, level: usize, block: u64) -> Duration {
         let timing = &self.timing.levels[level];
-        let predicted = self.caches.look_up(level, block).is_some_and(|found| found.predicted);
+        let predicted = self.caches.look_up(level, block).is_some_and(|(_, predicted)| predicted);
         timing.tag_check + if predicted { Duration::ZERO } else { timing.other_way }
     }
 
@@ -43,8 +43,8 @@ impl Processor {
         let ready = self.check_tags(block, level);
         let timing = self.timing.levels[level];
         let start = if level == 0 { ready } else { self.buses[level].start(ready, timing.grid) };
-        let Some(found) = self.caches.look_up(level, block) else { return };
-        let wrong_way = if found.predicted { Duration::ZERO } else { timing.other_way };
+        let Some((found, predicted)) = self.caches.look_up(level, block) else { return };
+        let wrong_way = if predicted { Duration::ZERO } else { timing.other_way };
         let state = found.state.after(access).unwrap_or(found.state);
         let holds = self.caches.is_holder(level);
         let version = if holds { self.caches.version(level, found.slot) } else { Default::default() };
@@ -73,7 +73,7 @@ impl Processor {
 
     /// Counts an access that hits in `level`. A store that a primary cache passes on is no miss of it.
     fn count_hit(&mut self, level: usize, block: u64) {
-        let missed = level > 0 && !(self.timing.hierarchy[0].through && self.caches.probe(0, block).is_some());
+        let missed = level > 0 && !(self.timing.hierarchy.specs[0].through && self.caches.probe(0, block).is_some());
         self.counters.primary_misses += u64::from(missed);
         self.counters.middle_hits += u64::from(missed && level < self.timing.outermost);
     }
@@ -94,7 +94,7 @@ impl Processor {
         } else if access == Access::Load && level > 0 {
             // Instructions leave the window in order, so a stream of hits here is limited by this cache's bus.
             self.window.enter(self.issued, value_at, cause);
-        } else if is_store && self.timing.hierarchy[..level].iter().any(|inside| inside.through) {
+        } else if is_store && self.timing.hierarchy.specs[..level].iter().any(|inside| inside.through) {
             self.window.enter(self.issued, written, cause);
         }
         self.retire(access, value_at, cause);

@@ -27,6 +27,8 @@ mod timing;
 mod tlb;
 mod window;
 
+use std::rc::Rc;
+
 use machine::description::MOST_CACHE_LEVELS;
 use protocol::Access;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -113,7 +115,8 @@ pub struct Post {
 /// it without sharing.
 pub struct Processor {
     cpu: CpuId,
-    timing: ProcessorTiming,
+    /// One copy serves all processors, so that it stays in the host's first-level cache.
+    timing: Rc<ProcessorTiming>,
     /// The issue time of the next instruction.
     time: Time,
     /// The look-ahead horizon: no outside event affects this processor before this time.
@@ -174,7 +177,7 @@ pub struct Processor {
 impl Processor {
     /// A processor with empty caches, observed through `probe`. With `announces_clean` it notifies its controller of
     /// evicted clean lines, too.
-    pub fn new(cpu: CpuId, timing: ProcessorTiming, announces_clean: bool, seed: u64, probe: Probe) -> Self {
+    pub fn new(cpu: CpuId, timing: Rc<ProcessorTiming>, announces_clean: bool, seed: u64, probe: Probe) -> Self {
         Self {
             cpu,
             time: Time::ZERO,
@@ -190,7 +193,7 @@ impl Processor {
             private: false,
             issued: 0,
             window: Window::new(timing.window),
-            caches: Hierarchy::new(&timing.hierarchy),
+            caches: Hierarchy::new(timing.hierarchy.clone()),
             tlb: Tlb::new(timing.translation_entries),
             translations: Translations::default(),
             buses: Default::default(),

@@ -1,9 +1,12 @@
 //! The processor's times, converted once from a machine description.
 
+use std::rc::Rc;
+
+use engine::Grid;
 use machine::description::{CacheLevel, Description, Fill, MOST_CACHE_LEVELS, ProcessorModel, WritePolicy};
 use units::{Bytes, Duration, Hertz};
 
-use crate::part::{CacheSpec, LevelSpec, PrefetcherSpec};
+use crate::part::{CacheSpec, LevelSpec, Levels, PrefetcherSpec};
 
 /// The times of a level outside the primary one, or of the system port of a primary cache without others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,7 +18,7 @@ pub struct LevelTiming {
     /// Tag check of the other way.
     pub other_way: Duration,
     /// Accesses start at edges of this clock.
-    pub grid: Duration,
+    pub grid: Grid,
     /// Time for a line of the level inside to be written back to this one.
     pub inner_writeback: Duration,
     /// Time of a store that the level inside passes on, after the tag check.
@@ -74,7 +77,7 @@ pub struct ProcessorTiming {
     /// The number of the outermost level.
     pub outermost: usize,
     /// The caches of the levels.
-    pub hierarchy: Vec<LevelSpec>,
+    pub hierarchy: Rc<Levels>,
     /// The prefetcher, if there is one.
     pub prefetcher: Option<PrefetcherSpec>,
     /// Line size, a shift.
@@ -99,6 +102,8 @@ impl ProcessorTiming {
         let described: Vec<CacheLevel> = description.cache_levels().collect();
         let coherent = description.coherent_cache();
         let block_shift = shift(description.l1.line);
+        let specs: Vec<LevelSpec> =
+            described.iter().map(|level| spec_of(level, shift(level.line) - block_shift)).collect();
         let level = |number: usize| {
             described.get(number).map_or(LevelTiming::NONE, |level| LevelTiming::new(level, processor.clock))
         };
@@ -130,7 +135,7 @@ impl ProcessorTiming {
             write_buffer: processor.write_buffer as usize,
             levels: std::array::from_fn(level),
             outermost: described.len() - 1,
-            hierarchy: described.iter().map(|level| spec_of(level, shift(level.line) - block_shift)).collect(),
+            hierarchy: Levels::new(&specs).into(),
             prefetcher,
             line_shift: shift(coherent.line),
             one_page_shift: shift(tlb.page),
@@ -156,7 +161,7 @@ impl ProcessorTiming {
                 Fill::WholeLine if number == self.outermost => ready.max(line + level.fill_write),
                 Fill::WholeLine | Fill::PreemptibleBlocks => ready,
             };
-            free.align_up(level.grid) + level.tag_check + level.other_way
+            free.align_up(level.grid.period()) + level.tag_check + level.other_way
         });
         checked + self.miss_to_request
     }
@@ -168,7 +173,7 @@ impl LevelTiming {
         hit: Duration::ZERO,
         tag_check: Duration::ZERO,
         other_way: Duration::ZERO,
-        grid: Duration(1),
+        grid: Grid::ANY,
         inner_writeback: Duration::ZERO,
         store: Duration::ZERO,
         line_read: Duration::ZERO,
@@ -186,7 +191,7 @@ impl LevelTiming {
             hit: if is_primary { Duration::ZERO } else { cycle * u64::from(level.hit_cycles) },
             tag_check: bus * u64::from(port.tag_check_cycles),
             other_way: if port.way_prediction { bus * u64::from(port.way_miss_cycles) } else { Duration::ZERO },
-            grid: if port.common_edge_start { common_edge(cycle, bus) } else { bus },
+            grid: Grid::new(if port.common_edge_start { common_edge(cycle, bus) } else { bus }),
             inner_writeback: bus * u64::from(port.inner_writeback_cycles),
             store: bus * u64::from(port.store_cycles),
             line_read: bus * (level.line.0 / port.width.0).max(1),

@@ -12,6 +12,7 @@ mod bus;
 mod check;
 mod registry;
 
+use engine::Grid;
 use machine::VirtualNetwork;
 use machine::description::BusSpec;
 use protocol::contract::{Bus, Started};
@@ -67,7 +68,7 @@ impl SmpTiming {
         let cycles = |count: u32| bus.clock.period() * u64::from(count);
         let line = bus.clock.period() * line.div_ceil(bus.width.0);
         let wires = SnoopingBusTiming {
-            clock: bus.clock.period(),
+            clock: Grid::new(bus.clock.period()),
             outstanding: bus.outstanding as usize,
             arbitration: cycles(bus.arbitration_cycles),
             address: cycles(bus.address_cycles),
@@ -201,9 +202,9 @@ impl<B: Bus> Controller for Smp<B> {
     fn unloaded_read(&self, _network: &Network, processor: &ProcessorTiming, _from: NodeId, _to: NodeId) -> Duration {
         let timing = self.timing;
         let turnaround = processor.turnaround(timing.critical, timing.line);
-        let start = (turnaround + timing.bus.arbitration).align_up(timing.bus.clock);
+        let start = (turnaround + timing.bus.arbitration).align_up(timing.bus.clock.period());
         let ready = timing.bus.snoop.max(timing.bus.address + self.memories[0].access());
-        (start + ready).align_up(timing.bus.clock)
+        (start + ready).align_up(timing.bus.clock.period())
     }
 
     const NETWORKS: &'static [VirtualNetwork] = &[];

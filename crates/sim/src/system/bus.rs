@@ -1,5 +1,6 @@
 //! The multiplexed bus between a node's processors and their controller, in time instead of cycles.
 
+use engine::Grid;
 use machine::description::{Description, SysadSpec};
 use units::{Duration, Hertz};
 
@@ -9,7 +10,7 @@ use super::Crossing;
 #[derive(Clone, Debug)]
 pub struct BusTiming {
     /// Bus transactions start at multiples of this.
-    pub grid: Duration,
+    pub grid: Grid,
     /// Bus occupancy of a processor's request, turnaround included.
     pub request: Duration,
     /// From the start of a request on the bus to its arrival in the processor interface.
@@ -38,7 +39,7 @@ impl BusTiming {
         let line = cycle * (description.coherent_cache().line.0 / sysad.width.0);
         let turnaround = cycles(sysad.turnaround_cycles);
         Self {
-            grid: cycles(sysad.grid_cycles),
+            grid: Grid::new(cycles(sysad.grid_cycles)),
             request: cycles(sysad.request_cycles) + turnaround,
             request_seen: cycles(sysad.request_cycles),
             data: line + turnaround,

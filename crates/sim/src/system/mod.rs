@@ -46,6 +46,7 @@ pub use programs::ThreadReport;
 pub use schedule::Job;
 
 use observation::Observation;
+use process::Process;
 use shootdown::Shootdowns;
 use threads::Threads;
 
@@ -76,6 +77,17 @@ pub struct System<C: Controller> {
     lookahead: Duration,
 }
 
+/// A state of the threads up to which events are handled.
+#[derive(Clone, Copy, Debug)]
+enum Until {
+    /// So many have ended.
+    Reports(usize),
+    /// The process has ended.
+    ProcessEnd,
+    /// None: until nothing is under way.
+    Rest,
+}
+
 /// The processors of a machine, observed through `probe`.
 fn processors<C: Controller>(
     controllers: &C,
@@ -85,7 +97,7 @@ fn processors<C: Controller>(
     probe: &Probe,
 ) -> Vec<Option<Box<Processor>>> {
     let soonest_answer = if C::PROBES_INCLUDE_ANSWERS { controllers.lookahead() } else { Duration::ZERO };
-    let timing = ProcessorTiming::new(description, controllers.release(), soonest_answer);
+    let timing = Rc::new(ProcessorTiming::new(description, controllers.release(), soonest_answer));
     let (announces_clean, seed) = (controllers.announces_clean(), options.seed);
     let make = |cpu| {
         let mut processor = Processor::new(CpuId(cpu), timing.clone(), announces_clean, seed, probe.clone());
@@ -201,12 +213,34 @@ impl<C: Controller> System<C> {
     /// Handles events until `count` threads have ended and no message is under way. Returns their reports in the order
     /// of their numbers.
     fn go_on(&mut self, count: usize) -> Result<Vec<ThreadReport>, SimError> {
-        while self.threads.reports.len() < count {
-            if !self.step()? {
-                return Err(self.deadlock());
-            }
+        if !self.handle_events(Until::Reports(count))? {
+            return Err(self.deadlock());
         }
         self.wind_up()
+    }
+
+    /// Handles events up to a state of the threads. Returns false if no event is left before. One loop, into which the handling
+    /// of an event is compiled: a call for each event would save and restore all registers.
+    fn handle_events(&mut self, until: Until) -> Result<bool, SimError> {
+        while !self.has_reached(until) {
+            if !self.handle_next() {
+                return Ok(false);
+            }
+            if self.failure.is_some() {
+                return self.failed();
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether the threads are in a state.
+    #[inline]
+    fn has_reached(&self, until: Until) -> bool {
+        match until {
+            Until::Reports(count) => self.threads.reports.len() >= count,
+            Until::ProcessEnd => self.threads.process.as_ref().is_none_or(Process::has_ended),
+            Until::Rest => false,
+        }
     }
 
     /// Completes everything under way after the last program has ended. Returns the reports in the order of their
@@ -215,7 +249,7 @@ impl<C: Controller> System<C> {
         // No thread is left for a scheduler.
         (self.threads.schedule, self.threads.schedule_next) = (None, Time::MAX);
         // Writebacks and revisions still under way arrive.
-        while self.step()? {}
+        self.handle_events(Until::Rest)?;
         // Programs whose references all hit have run ahead of the last event.
         self.kernel.now =
             self.threads.reports.iter().map(|(_, report)| report.finished).fold(self.kernel.now, Time::max);
@@ -225,12 +259,12 @@ impl<C: Controller> System<C> {
     }
 
     /// Handles the next event. Returns false if there is none.
-    #[inline]
-    fn step(&mut self) -> Result<bool, SimError> {
-        let Some((time, event)) = self.kernel.pop() else { return Ok(false) };
+    #[inline(always)]
+    fn handle_next(&mut self) -> bool {
+        let Some((time, event)) = self.kernel.pop() else { return false };
         if matches!(event, Event::Schedule) && self.threads.schedule.is_none() {
             // The event was scheduled for threads that have ended.
-            return Ok(true);
+            return true;
         }
         while self.observation.due <= time {
             self.look(self.observation.due);
@@ -250,7 +284,7 @@ impl<C: Controller> System<C> {
             Event::Page(event) => self.on_page(event),
             Event::Node(event) => C::happened(self, event),
         }
-        if self.failure.is_some() { self.failed() } else { Ok(true) }
+        true
     }
 
     #[cold]

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use units::{CpuId, NodeId, Time, VirtualAddr};
 
-use super::{Controller, System, ThreadReport};
+use super::{Controller, System, ThreadReport, Until};
 use crate::SimError;
 use crate::kernel::Event;
 use crate::os::{Scheduling, SpaceSharing, TimeSharing};
@@ -27,6 +27,14 @@ pub(super) struct Process {
     over: bool,
     /// Timeouts of parked threads without a processor.
     pub timers: BTreeSet<(Time, usize)>,
+}
+
+impl Process {
+    /// Whether all its threads have ended, or one has ended it.
+    #[inline]
+    pub(super) fn has_ended(&self) -> bool {
+        self.alive == 0 || self.over
+    }
 }
 
 impl<C: Controller> System<C> {
@@ -63,10 +71,8 @@ impl<C: Controller> System<C> {
         if let Some(policy) = policy {
             self.begin_sharing(&team, policy);
         }
-        while self.threads.process.as_ref().is_some_and(|process| process.alive > 0 && !process.over) {
-            if !self.step()? {
-                return Err(self.deadlock());
-            }
+        if !self.handle_events(Until::ProcessEnd)? {
+            return Err(self.deadlock());
         }
         self.cut_off();
         self.threads.process = None;

@@ -5,7 +5,7 @@
 //! whatever their virtual network. A waiting message has room, so that no message holds up another one elsewhere and the crossbar
 //! is free of deadlock.
 
-use engine::Server;
+use engine::{Grid, Server};
 use machine::description::Description;
 use machine::{Topology, VirtualNetwork};
 use units::{ChannelId, Duration, NodeId, Time};
@@ -27,7 +27,7 @@ impl Interface {
     #[inline]
     fn serve(&mut self, now: Time, packets: u16) -> Time {
         self.meter.accept(packets);
-        self.server.reserve(now, Duration::ZERO, self.packet * u64::from(packets))
+        self.server.reserve(now, Grid::ANY, self.packet * u64::from(packets))
     }
 }
 

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use rand_xoshiro::rand_core::SeedableRng;
 
+use machine::description::Replacement;
+
+use super::super::{CacheSpec, LevelSpec, Levels};
 use super::*;
 
 const RELATIONS: [Inclusion; 3] = [Inclusion::Inclusive, Inclusion::Exclusive, Inclusion::Neither];
@@ -37,7 +40,7 @@ fn reference(
     random: &mut Xoshiro256PlusPlus,
 ) -> Option<Version> {
     let (access, shift) =
-        (if next.is_some() { Access::Store } else { Access::Load }, caches.specs[caches.outermost].shift);
+        (if next.is_some() { Access::Store } else { Access::Load }, caches.levels.specs[caches.levels.outermost].shift);
     let line = block >> shift;
     let reserved = |_| false;
     let found = caches.find(line);
@@ -79,8 +82,8 @@ proptest! {
         steps in prop::collection::vec((0u64..96, any::<bool>()), 1..400),
     ) {
         let random = &mut Xoshiro256PlusPlus::seed_from_u64(1);
-        let mut caches = Hierarchy::new(&levels);
-        let (outermost, shift) = (caches.outermost, levels[levels.len() - 1].shift);
+        let mut caches = Hierarchy::new(Levels::new(&levels).into());
+        let (outermost, shift) = (caches.levels.outermost, levels[levels.len() - 1].shift);
         let mut held = BTreeMap::<u64, Version>::new();
         for (number, (block, stores)) in (1..).zip(steps) {
             let line = block >> shift;
@@ -112,16 +115,16 @@ proptest! {
     #[test]
     fn an_invalidated_line_is_in_no_level(levels in levels(), blocks in prop::collection::vec(0u64..96, 1..100)) {
         let random = &mut Xoshiro256PlusPlus::seed_from_u64(1);
-        let mut caches = Hierarchy::new(&levels);
+        let mut caches = Hierarchy::new(Levels::new(&levels).into());
         for &block in &blocks {
             reference(&mut caches, block, None, random);
         }
-        let line = blocks[0] >> caches.specs[caches.outermost].shift;
+        let line = blocks[0] >> caches.levels.specs[caches.levels.outermost].shift;
         caches.set_held(line, CopyState::INVALID, Version::default());
         caches.set_filters(line, CopyState::INVALID);
         prop_assert_eq!(caches.find(line), None);
-        let shift = caches.specs[caches.outermost].shift;
-        for level in 0..=caches.outermost {
+        let shift = caches.levels.specs[caches.levels.outermost].shift;
+        for level in 0..=caches.levels.outermost {
             prop_assert!((line << shift..(line + 1) << shift).all(|block| !has(&caches, level, block)));
         }
     }
@@ -130,7 +133,9 @@ proptest! {
 #[test]
 fn reserved_places_keep_their_lines() {
     let random = &mut Xoshiro256PlusPlus::seed_from_u64(1);
-    let mut caches = Hierarchy::new(&[level(1, 1, 0, Inclusion::Exclusive), level(1, 1, 0, Inclusion::Inclusive)]);
+    let mut caches = Hierarchy::new(
+        Levels::new(&[level(1, 1, 0, Inclusion::Exclusive), level(1, 1, 0, Inclusion::Inclusive)]).into(),
+    );
     reference(&mut caches, 1, Some(Version(1)), random);
     let kept = caches.find(1).expect("it was just stored to").place;
     assert_eq!((kept.level, caches.entry()), (0, 0));

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use engine::Grid;
 use machine::description::MOST_VIRTUAL_CHANNELS;
 use units::{Duration, NodeId, RouterId, Time};
 
@@ -10,7 +11,7 @@ use crate::wire::meter::{Meter, Metered};
 /// Maximum number of virtual channels of a link.
 const MOST_LANES: usize = MOST_VIRTUAL_CHANNELS as usize;
 
-/// An end of a channel.
+/// The receiving end of a channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
     /// The network interface of a node.
@@ -22,16 +23,21 @@ pub enum End {
 /// The fixed properties of a channel.
 #[derive(Clone, Debug)]
 pub struct ChannelSpec {
-    /// The sending end.
-    pub from: End,
-    /// The receiving end.
+    /// The far end.
     pub to: End,
     /// Time to send one packet.
     pub packet: Duration,
-    /// Time for a signal to cross the wire, synchronisation at its ends included.
-    pub propagation: Duration,
-    /// Packets start at edges of this clock (zero for any time): the crossing into another clock domain.
-    pub grid: Duration,
+    /// Multiples of that.
+    pub packets: Grid,
+    /// From the start of a message to its arrival at the far end: across the wire, synchronisation at its ends included, and
+    /// before that through the queue of the router that it leaves, if it leaves one.
+    pub through_queue: Duration,
+    /// The same past that queue, if the router lets a message without contention bypass it (Prestor 2001, 3.2.3).
+    pub past_queue: Option<Duration>,
+    /// Packets start at edges of this clock: the crossing into another clock domain.
+    pub grid: Grid,
+    /// The period of that clock, which a message may wait for without contention; zero without such a crossing.
+    pub crossing: Duration,
     /// Packets that the buffer at the far end holds for each virtual channel.
     pub buffer_packets: u16,
 }
@@ -40,7 +46,7 @@ impl ChannelSpec {
     /// The earliest start of a packet that is ready at `time`.
     #[inline]
     pub fn first_start(&self, time: Time) -> Time {
-        if self.grid == Duration::ZERO { time } else { time.align_up(self.grid) }
+        self.grid.edge(time)
     }
 }
 
@@ -62,11 +68,9 @@ pub struct Queued {
     pub next_try: Option<Time>,
 }
 
-/// The state of one virtual channel.
+/// The part of a virtual channel's state that a message with credits does not read.
 #[derive(Clone, Debug, Default)]
 struct Lane {
-    /// Packets for which the far buffer has room.
-    credits: u16,
     /// Credits on their way back, by time and number of packets, unordered. They are collected on demand.
     returning: Vec<(Time, u16)>,
     /// Messages that wait for credits, each with its packets.
@@ -83,6 +87,10 @@ pub struct Channel {
     pub spec: ChannelSpec,
     /// For each virtual channel, the time at which the last accepted packet has left.
     free_at: [Time; MOST_LANES],
+    /// For each virtual channel, the packets for which the far buffer has room.
+    credits: [u16; MOST_LANES],
+    /// The virtual channels that messages wait for, a bit each.
+    waited_for: u8,
     lanes: Box<[Lane]>,
     /// The counts of its port's registers.
     pub meter: Meter,
@@ -91,8 +99,14 @@ pub struct Channel {
 impl Channel {
     /// An idle channel of so many virtual channels, with all its credits.
     pub fn new(spec: ChannelSpec, lanes: usize) -> Self {
-        let lane = Lane { credits: spec.buffer_packets, ..Lane::default() };
-        Self { spec, free_at: [Time::ZERO; MOST_LANES], lanes: vec![lane; lanes].into(), meter: Meter::default() }
+        Self {
+            free_at: [Time::ZERO; MOST_LANES],
+            credits: [spec.buffer_packets; MOST_LANES],
+            waited_for: 0,
+            lanes: vec![Lane::default(); lanes].into(),
+            meter: Meter::default(),
+            spec,
+        }
     }
 
     /// Sends a message of `packets` packets on virtual channel `lane` if no message waits there and the far buffer has
@@ -104,15 +118,13 @@ impl Channel {
     ///
     /// # Errors
     /// The message waits, until [`Channel::send_waiting`] at the time given.
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, id: u32, lane: usize, packets: u16, now: Time, delay: Duration) -> Result<Sent, Queued> {
-        let first_to_wait = self.lanes[lane].waiting.is_empty();
-        if self.lanes[lane].credits < packets {
-            self.collect_credits(lane, now);
-        }
-        if first_to_wait && self.lanes[lane].credits >= packets {
+        let first_to_wait = !self.is_waiting(lane);
+        if first_to_wait && (self.credits[lane] >= packets || self.collect_credits(lane, now) >= packets) {
             return Ok(self.transmit(lane, packets, now + delay));
         }
+        self.waited_for |= 1 << lane;
         self.lanes[lane].waiting.push_back((id, packets));
         Err(Queued { next_try: if first_to_wait { self.next_credits(lane) } else { None } })
     }
@@ -123,8 +135,9 @@ impl Channel {
     }
 
     /// Whether a message waits on `lane`.
+    #[inline]
     pub fn is_waiting(&self, lane: usize) -> bool {
-        !self.lanes[lane].waiting.is_empty()
+        self.waited_for >> lane & 1 != 0
     }
 
     /// Plans a try of the queue of `lane` at `time`. Returns whether no earlier one was planned.
@@ -143,11 +156,13 @@ impl Channel {
 
     /// Takes the first waiting message of `lane` if its packets have credits now; otherwise the plan of a try is cleared.
     pub fn take_ready(&mut self, lane: usize, now: Time) -> Option<u32> {
-        self.collect_credits(lane, now);
-        let Lane { credits, waiting, next_try, .. } = &mut self.lanes[lane];
-        let ready = waiting.pop_front_if(|(_, packets)| *packets <= *credits);
+        let credits = self.collect_credits(lane, now);
+        let Lane { waiting, next_try, .. } = &mut self.lanes[lane];
+        let ready = waiting.pop_front_if(|(_, packets)| *packets <= credits);
         if ready.is_none() {
             *next_try = None;
+        } else if waiting.is_empty() {
+            self.waited_for &= !(1 << lane);
         }
         ready.map(|(id, _)| id)
     }
@@ -157,12 +172,10 @@ impl Channel {
         self.transmit(lane, packets, now)
     }
 
+    #[inline(always)]
     fn transmit(&mut self, lane: usize, packets: u16, now: Time) -> Sent {
         let own = self.spec.packet * u64::from(packets);
-        let mut first = now.max(self.free_at[lane]);
-        if self.spec.grid != Duration::ZERO {
-            first = first.align_up(self.spec.grid);
-        }
+        let first = self.spec.first_start(now.max(self.free_at[lane]));
         let (mut others, mut slot) = (Duration::ZERO, Duration::ZERO);
         let used = &mut self.free_at[..self.lanes.len()];
         for (index, other) in used.iter_mut().enumerate() {
@@ -172,41 +185,43 @@ impl Channel {
                 *other += shared;
                 others = others.max(shared);
                 // The packet in progress is not interrupted.
-                slot = slot.max(Duration(backlog.0 % self.spec.packet.0));
+                slot = slot.max(self.spec.packets.divide(backlog).1);
             }
         }
         let start = first + slot;
         self.free_at[lane] = first + own + others;
-        self.lanes[lane].credits -= packets;
+        self.credits[lane] -= packets;
         self.meter.accept(packets);
         Sent {
             start,
             spread: self.free_at[lane].since(start),
-            unhindered: others == Duration::ZERO && first.since(now) <= self.spec.grid,
+            unhindered: others == Duration::ZERO && first.since(now) <= self.spec.crossing,
         }
     }
 
-    fn collect_credits(&mut self, lane: usize, now: Time) {
-        let Lane { credits, returning, .. } = &mut self.lanes[lane];
+    /// Collects the credits that have returned by `now`. Returns all that `lane` has then.
+    fn collect_credits(&mut self, lane: usize, now: Time) -> u16 {
+        let (credits, returning) = (&mut self.credits[lane], &mut self.lanes[lane].returning);
         returning.retain(|&(time, packets)| {
             let back = time <= now;
             *credits += if back { packets } else { 0 };
             !back
         });
+        *credits
     }
 
     /// The far end frees `packets` packets at `when`. Returns `true` if a message waits for them, in which case the
     /// caller must call [`Channel::send_waiting`] at that time.
     #[inline]
     pub fn give_credits(&mut self, lane: usize, when: Time, packets: u16) -> bool {
-        let lane = &mut self.lanes[lane];
-        lane.returning.push((when, packets));
-        !lane.waiting.is_empty()
+        self.lanes[lane].returning.push((when, packets));
+        self.is_waiting(lane)
     }
 
     /// Packets of `lane` accepted and not sent by `now`; a waiting message counts as one packet.
     pub fn backlog_packets(&self, lane: usize, now: Time) -> u64 {
-        self.free_at[lane].since(now).0.div_ceil(self.spec.packet.0) + self.lanes[lane].waiting.len() as u64
+        let (whole, rest) = self.spec.packets.divide(self.free_at[lane].since(now));
+        whole + u64::from(rest > Duration::ZERO) + self.lanes[lane].waiting.len() as u64
     }
 }
 
@@ -228,11 +243,13 @@ mod tests {
 
     fn channel() -> Channel {
         let spec = ChannelSpec {
-            from: End::Router(RouterId(0)),
             to: End::Router(RouterId(1)),
             packet: Duration(20),
-            propagation: Duration(8),
-            grid: Duration::ZERO,
+            packets: Grid::new(Duration(20)),
+            through_queue: Duration(48),
+            past_queue: None,
+            grid: Grid::ANY,
+            crossing: Duration::ZERO,
             buffer_packets: 16,
         };
         Channel::new(spec, 2)

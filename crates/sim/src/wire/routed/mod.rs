@@ -2,6 +2,7 @@
 
 mod channel;
 
+use engine::Grid;
 use machine::description::Description;
 use machine::topology::{Endpoint, LinkClass};
 use machine::{Topology, VirtualNetwork};
@@ -11,22 +12,16 @@ use super::interconnect::{Interconnect, Next, Parcel, Passage, Retry, Step, Wait
 use super::meter::{Meter, Metered};
 use channel::{Channel, ChannelSpec, End, Queued, Sent};
 
-/// The routers' part of a machine description, in time instead of cycles.
-#[derive(Clone, Debug)]
-struct RouterTiming {
-    bypass: Option<Duration>,
-    queued: Duration,
-}
-
 /// All channels of a machine, and its routes.
 pub struct Routed {
     topology: Topology,
     channels: Vec<Channel>,
-    router: RouterTiming,
     /// Classes of virtual channels of each virtual network ([`Topology::channel_classes`]).
     classes: u8,
     /// The try that the last step asked to schedule.
     retry: Option<Retry>,
+    /// Whether a port keeps histograms.
+    watched: bool,
 }
 
 impl Routed {
@@ -44,18 +39,24 @@ impl Routed {
         let make = |channel: machine::Channel| {
             // Node and router have separate clocks: each message waits for a clock edge when it crosses.
             let crossing = channel.class == LinkClass::Node;
+            let clock = if crossing { link.node_clock.period() * 4 } else { Duration::ZERO };
+            let packet = if crossing { link.node_packet_time() } else { link.micropacket_time };
+            let propagation = channel.delay + link.transceiver;
+            let leaves_router = matches!(channel.from, Endpoint::Router(..));
             let spec = ChannelSpec {
-                from: end(channel.from),
                 to: end(channel.to),
-                packet: if crossing { link.node_packet_time() } else { link.micropacket_time },
-                propagation: channel.delay + link.transceiver,
-                grid: if crossing { link.node_clock.period() * 4 } else { Duration::ZERO },
+                packet,
+                packets: Grid::new(packet),
+                through_queue: propagation + if leaves_router { queued } else { Duration::ZERO },
+                past_queue: bypass.filter(|_| leaves_router).map(|bypass| bypass + propagation),
+                grid: Grid::new(clock),
+                crossing: clock,
                 buffer_packets: (router.buffer.0 / link.micropacket.0) as u16,
             };
             Channel::new(spec, networks * usize::from(classes))
         };
         let channels = topology.channels().map(make).collect();
-        Self { topology, channels, router: RouterTiming { bypass, queued }, classes, retry: None }
+        Self { topology, channels, classes, retry: None, watched: false }
     }
 
     #[inline]
@@ -70,22 +71,9 @@ impl Routed {
         network as u8 * self.classes + class
     }
 
-    /// The arrival of a message `sent` on `id` at the far end: router time, if it leaves a router, and wire time. A
-    /// message without contention bypasses the router's queue (Prestor 2001, 3.2.3). Returns the time, and whether it
-    /// bypassed.
-    #[inline]
-    fn arrival(&self, id: ChannelId, sent: &Sent) -> (Time, bool) {
-        let spec = &self.channels[id.index()].spec;
-        let (router, bypassed) = match (spec.from, self.router.bypass) {
-            (End::Node(_), _) => (Duration::ZERO, false),
-            (End::Router(_), Some(bypass)) if sent.unhindered => (bypass, true),
-            (End::Router(_), _) => (self.router.queued, false),
-        };
-        (sent.start + router + spec.propagation, bypassed)
-    }
-
-    /// A message takes virtual channel `lane` of `channel`, or waits for it.
-    #[inline]
+    /// A message takes virtual channel `lane` of `channel`, or waits for it. One function for messages that enter and for
+    /// those that pass, with all that it calls: half of the events of a large machine end here.
+    #[inline(never)]
     fn send(
         &mut self,
         (channel, lane): (ChannelId, u8),
@@ -115,7 +103,7 @@ impl Routed {
     }
 
     /// A message is on `channel`: it leaves the buffer that it occupied, where it may have `waited`, and arrives.
-    #[inline]
+    #[inline(always)]
     fn forward(
         &mut self,
         (channel, lane): (ChannelId, u8),
@@ -125,34 +113,53 @@ impl Routed {
         waited: bool,
         now: Time,
     ) -> Step {
-        let (arrival, bypassed) = self.arrival(channel, sent);
+        let ChannelSpec { through_queue, past_queue, to, .. } = self.channels[channel.index()].spec;
+        let bypass = past_queue.filter(|_| sent.unhindered);
         let (packets, end) = (parcel.packets, sent.start + sent.spread);
         passage.spread = passage.spread.max(sent.spread);
         passage.lane = lane;
         let mut retries = false;
         if let Some((before, its_lane)) = passage.holds.take() {
             passage.waited += sent.start.since(passage.reached);
-            self.channel_mut(channel).meter.count_ages(packets, passage.waited);
-            let meter = &mut self.channel_mut(before).meter;
-            meter.bypassed_packets += if bypassed { u64::from(packets) } else { 0 };
-            if let Some(queue) = meter.queue_mut(its_lane.into()).filter(|_| !bypassed) {
-                if !waited {
-                    queue.enter(now, packets);
-                }
-                queue.leave(end, packets);
+            if bypass.is_some() {
+                self.channel_mut(before).meter.bypassed_packets += u64::from(packets);
+            }
+            if self.watched {
+                self.channel_mut(channel).meter.count_ages(packets, passage.waited);
+                self.note_passed((before, its_lane), packets, bypass.is_some(), waited, (now, end));
             }
             if let Some(retry) = self.give_credits(before, its_lane, end, packets, now) {
                 (self.retry, retries) = (Some(retry), true);
             }
         }
-        let next = match self.channels[channel.index()].spec.to {
+        let next = match to {
             End::Router(_) => Next::Pass,
             End::Node(_) => {
                 passage.holds = Some((channel, lane));
                 Next::Deliver
             }
         };
-        Step { at: arrival, channel, next, retries }
+        Step { at: sent.start + bypass.unwrap_or(through_queue), channel, next, retries }
+    }
+
+    /// A message leaves the far buffer of a channel at the second of the times, without its queue if it `bypassed` that. It
+    /// has entered the queue before if it has `waited`, or else at the first of the times.
+    #[cold]
+    fn note_passed(
+        &mut self,
+        (channel, lane): (ChannelId, u8),
+        packets: u16,
+        bypassed: bool,
+        waited: bool,
+        (now, end): (Time, Time),
+    ) {
+        let queue = self.channel_mut(channel).meter.queue_mut(lane.into());
+        if let Some(queue) = queue.filter(|_| !bypassed) {
+            if !waited {
+                queue.enter(now, packets);
+            }
+            queue.leave(end, packets);
+        }
     }
 
     #[inline]
@@ -223,23 +230,20 @@ impl Interconnect for Routed {
     }
 
     fn soonest_delivery(&self) -> Option<Duration> {
-        let router = |from| match from {
-            End::Node(_) => Duration::ZERO,
-            End::Router(_) => self.router.bypass.unwrap_or(self.router.queued).min(self.router.queued),
-        };
         let last = self.channels.iter().map(|channel| &channel.spec).filter(|spec| matches!(spec.to, End::Node(_)));
-        last.map(|spec| router(spec.from) + spec.propagation).min()
+        last.map(|spec| spec.past_queue.unwrap_or(spec.through_queue)).min()
     }
 
     fn unhindered(&self, network: VirtualNetwork, from: NodeId, to: NodeId, starts: &[Time]) -> Vec<Time> {
-        let router = self.router.bypass.unwrap_or(self.router.queued);
         let path = self.topology.path(network, from, to);
         let spec = |channel: ChannelId| &self.channels[channel.index()].spec;
         let injection = spec(self.topology.injection(from));
-        let crosses = |channel: &ChannelSpec, at: Time| channel.first_start(at) + channel.propagation;
+        let crosses = |channel: &ChannelSpec, at: Time| {
+            channel.first_start(at) + channel.past_queue.unwrap_or(channel.through_queue)
+        };
         let arrival = |start: &Time| {
             let at_router = crosses(injection, *start);
-            path.iter().fold(at_router, |at, step| crosses(spec(step.channel), at) + router)
+            path.iter().fold(at_router, |at, step| crosses(spec(step.channel), at))
         };
         starts.iter().map(arrival).collect()
     }
@@ -260,6 +264,7 @@ impl Interconnect for Routed {
     }
 
     fn meter_mut(&mut self, channel: ChannelId) -> &mut Meter {
+        self.watched = true;
         &mut self.channel_mut(channel).meter
     }
 }
