@@ -27,6 +27,9 @@ pub struct SciPrograms {
     pub words: &'static str,
 }
 
+/// A figure of a diagram: its name, and its values by nodes.
+type Points<'a> = (&'a str, Vec<(f64, f64)>);
+
 /// The sizes of the rings.
 const SIZES: [u16; 5] = [1, 2, 4, 8, 16];
 /// Sizes of secondary caches, in KB (section 4, The Simulated Multiprocessor).
@@ -55,7 +58,7 @@ impl Shape for SciPrograms {
     fn plots(&self, reproduced: &Reproduced<'_>) -> Vec<(String, Plot)> {
         let columns = &reproduced.scene.table.columns;
         let drawn = |name: &str| columns.iter().any(|column| column.name == name && !column.is_beside);
-        let mut rows: BTreeMap<&str, Vec<(&str, Vec<(f64, f64)>)>> = BTreeMap::new();
+        let mut rows: BTreeMap<&str, Vec<Points<'_>>> = BTreeMap::new();
         for row in reproduced.rows.iter().filter(|row| drawn(&row.column)) {
             let Some((figure, size)) = row.column.split_once(" at ") else { continue };
             let Some(point) = size.parse().ok().zip(row.ours) else { continue };
@@ -66,8 +69,8 @@ impl Shape for SciPrograms {
             }
         }
         let unit = columns.first().map_or(String::new(), |column| column.unit.to_string());
-        let plot = |(row, lines): (&str, Vec<(&str, Vec<(f64, f64)>)>)| {
-            let line = |(colour, (name, points)): (usize, (&str, Vec<(f64, f64)>))| Line {
+        let plot = |(row, lines): (&str, Vec<Points<'_>>)| {
+            let line = |(colour, (name, points)): (usize, Points<'_>)| Line {
                 name: name.to_owned(),
                 points,
                 mark: Mark::Line,
