@@ -84,7 +84,7 @@ impl Processor {
         let cause = match level {
             0 => Cause::PrimaryCache,
             _ if self.private => Cause::private(is_store),
-            _ if is_store && self.timing.hierarchy[0].through => Cause::WriteThrough,
+            _ if is_store && self.timing.hierarchy.specs[0].through => Cause::WriteThrough,
             _ => Cause::cache(level),
         };
         if is_store && level > 0 && self.stores.is_present() {
