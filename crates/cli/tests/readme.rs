@@ -74,6 +74,8 @@ const EXAMPLES: &[(&str, How)] = &[
     ("reproduce flash/5.3 --quick", Long(MINUTES)),
     ("reproduce flash --json=flash.jsonl --resume", Long("takes hours")),
     ("reproduce hexsel/2", Long(SLOW)),
+    ("reproduce hexsel --quick", Long(MINUTES)),
+    ("reproduce hexsel --svg plots", Long("takes hours")),
     ("reproduce prestor/figure-6.5 --svg plots", Long(SLOW)),
     ("reproduce prestor/4.13", Long(SLOW)),
     ("reproduce prestor --svg plots", Long(MINUTES)),

@@ -7,7 +7,7 @@ use crate::error::ExperimentError;
 use crate::published::PublishedTable;
 use crate::tables::{
     Shape, directory_states, distance, generations, ideal, interventions, invalidation_time, invalidations, local,
-    programs, read_latencies, remote_cache, restart_curves, router_delay, routing_tables, sci_costs, sci_traffic,
+    programs, read_latencies, remote_cache, restart_curves, router_delay, routing_tables, sci_costs, sci_programs,
     seidl, shared_region, sharing, stride_diagram, transposes, upgrades, utilisation, wait_time,
 };
 
@@ -116,6 +116,10 @@ const fn programs(words: &'static str, programs: &'static [&'static str], drawin
     Programs { words, programs, drawing }
 }
 
+const fn sci(words: &'static str) -> sci_programs::SciPrograms {
+    sci_programs::SciPrograms { words }
+}
+
 /// All tables and figures, in the order of their papers. A new one is a line here and a file under `reference/`.
 pub const ENTRIES: &[Entry] = entries! {
     "prestor/figure-2.1" => stride_diagram::StrideDiagram, None;
@@ -190,8 +194,16 @@ pub const ENTRIES: &[Entry] = entries! {
     "flash/study-sharing" => sharing::Sharing, None;
     "flash/study-ideal" => ideal::Ideal, None;
     "flash/table-A.1" => routing_tables::RoutingTables, None;
+    "hexsel/table-1" => sci(""), None;
     "hexsel/table-2" => sci_costs::SciCosts, None;
-    "hexsel/table-4" => sci_traffic::SciTraffic, None;
+    "hexsel/figure-1" => sci("compared"), None;
+    "hexsel/figure-2" => sci("compared"), None;
+    "hexsel/table-3" => sci("compared"), None;
+    "hexsel/figure-3" => sci(""), None;
+    "hexsel/figure-4" => sci(""), None;
+    "hexsel/figure-5" => sci(""), None;
+    "hexsel/table-4" => sci(""), None;
+    "hexsel/figure-6" => sci(""), None;
 };
 
 /// The entries that a selection names: all (empty), a paper (`prestor`), a table (`prestor/4.6`), a figure
@@ -243,7 +255,11 @@ mod tests {
         assert_eq!(names("flash/sharing"), ["flash/study-sharing"]);
         assert_eq!(names("").len(), ENTRIES.len());
         assert_eq!(names("seidl"), ["seidl/1", "seidl/2"]);
-        assert_eq!(names("hexsel"), ["hexsel/2", "hexsel/4"]);
+        assert_eq!(names("hexsel").len(), 10);
+        assert_eq!(
+            (names("hexsel/3"), names("hexsel/5")),
+            (vec!["hexsel/3".to_owned()], vec!["hexsel/figure-5".into()])
+        );
         let papers = ["prestor", "seidl", "flash", "hexsel"];
         assert_eq!(papers.map(|paper| names(paper).len()).iter().sum::<usize>(), ENTRIES.len());
     }

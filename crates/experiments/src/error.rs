@@ -78,6 +78,9 @@ pub enum ExperimentError {
     /// There is no such program, or it cannot have such parameters.
     #[error(transparent)]
     Program(#[from] workloads::ProgramError),
+    /// There is no such matrix, or it cannot be factored.
+    #[error(transparent)]
+    Matrix(#[from] workloads::MatrixError),
     /// A program is to run on processors that the machine does not have.
     #[error("--cpus {asked}: machine {machine} cannot run a program so; accepted: 1 to {most}")]
     Processors {

@@ -118,6 +118,7 @@ mod tests {
             wait_ns: Some(terms[1]),
             communication_ns: Some(terms[2]),
             coherence_ns: Some(terms[3]),
+            mix: None,
         }
     }
 

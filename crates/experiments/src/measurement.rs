@@ -7,7 +7,7 @@ use bench::seidl::Point;
 use bench::{Experiment, Plan, State, Traffic};
 use sim::{Scheduling, SpaceSharing, TimeSharing};
 use units::{Bytes, CpuId, Duration, NodeId};
-use workloads::Workload;
+use workloads::{BarrierKind, Compiled};
 
 use crate::remote_reads::RemoteReads;
 use crate::utilisation::Readers;
@@ -58,9 +58,11 @@ pub struct Looks {
 #[derive(Clone, Copy, Debug)]
 pub struct ProgramRun {
     /// The program and its parameters.
-    pub workload: Workload,
+    pub workload: Compiled,
     /// How many processors.
     pub cpus: u16,
+    /// How threads meet, if that costs more than the wait for the last of them.
+    pub barrier: Option<BarrierKind>,
 }
 
 /// Programs that start together under a scheduler of the operating system (FLASH dissertation, chapter 4).
@@ -99,6 +101,8 @@ enum Key<'a> {
         name: &'static str,
         parameters: Vec<u64>,
         cpus: u16,
+        /// The name of the barrier, if threads meet at one that costs anything.
+        barrier: Option<&'static str>,
         /// What is looked at, if anything is.
         looks: Option<Looks>,
     },
@@ -149,11 +153,17 @@ impl Measurement {
 }
 
 impl ProgramRun {
+    /// A program whose threads meet at no cost.
+    pub fn new(workload: impl Into<Compiled>, cpus: u16) -> Self {
+        Self { workload: workload.into(), cpus, barrier: None }
+    }
+
     fn key(&self, looks: Option<Looks>) -> Key<'static> {
         Key::Program {
-            name: self.workload.name(),
+            name: self.workload.program.name(),
             parameters: self.workload.parameters().into_iter().map(|(_, value)| value).collect(),
             cpus: self.cpus,
+            barrier: BarrierKind::ALL.into_iter().find(|&(kind, _)| Some(kind) == self.barrier).map(|(_, name)| name),
             looks,
         }
     }

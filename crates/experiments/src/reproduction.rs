@@ -19,7 +19,7 @@ use crate::parallel;
 use crate::published::{Kind, PublishedCell, PublishedTable};
 use crate::run::{Finished, run_once};
 use crate::system::Systems;
-use crate::tables::{Reproduced, Scene, Shape};
+use crate::tables::{Reproduced, Scene, Shape, sci_programs};
 
 /// Stands for the number of a table that only lends its form to the results of another machine.
 const FORM_ONLY: &str = "none";
@@ -315,7 +315,7 @@ fn prepared(
     Ok(PreparedTable { published, shape, cells })
 }
 
-/// What the built-in machines, `other` and the programs were fitted to, with the measurements behind it.
+/// What the built-in machines, `other`, the programs and studies of them were fitted to, with the measurements behind it.
 fn calibration(systems: &Systems, other: Option<&Description>) -> Result<Calibration, ExperimentError> {
     let mut stated: Vec<(String, String)> = Vec::new();
     let tables = ENTRIES.iter().map(Entry::published).collect::<Result<Vec<_>, _>>()?;
@@ -335,6 +335,7 @@ fn calibration(systems: &Systems, other: Option<&Description>) -> Result<Calibra
             program.calibrated_on().iter().map(|&entry| (format!("program {}", program.name()), entry.to_owned()));
         stated.extend(own);
     }
+    stated.push(("the programs of hexsel".to_owned(), sci_programs::CALIBRATED_ON.to_owned()));
     let mut entries = Vec::new();
     for (fitted, entry) in &stated {
         let parsed = CalibratedOn::parse(fitted, entry)?;

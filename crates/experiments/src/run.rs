@@ -155,8 +155,8 @@ fn scheduled_once(
     finished: &dyn Finished,
 ) -> Result<SimulationRow, ExperimentError> {
     let Scheduled { run, processes, scheduling } = scheduled;
-    let synchronisation = Synchronisation { barrier: Some(BarrierKind::LlSc), ..Synchronisation::default() };
-    let simulation = prepared(description, run, options)?.with_synchronisation(synchronisation)?;
+    let run = ProgramRun { barrier: Some(BarrierKind::LlSc), ..run };
+    let simulation = prepared(description, run, options)?;
     let simulation = simulation.with_scheduling(scheduling)?;
     unless_known(&simulation, processes, finished, || together(&simulation, processes))
 }
@@ -178,7 +178,8 @@ fn together(simulation: &Simulation, processes: u16) -> Result<SimulationRow, Ex
 }
 
 fn prepared(description: &Description, run: ProgramRun, options: sim::Options) -> Result<Simulation, ExperimentError> {
-    Simulation::new(description.clone(), run.workload, Some(run.cpus), options)
+    let synchronisation = Synchronisation { barrier: run.barrier, ..Synchronisation::default() };
+    Simulation::new(description.clone(), run.workload, Some(run.cpus), options)?.with_synchronisation(synchronisation)
 }
 
 /// What a simulation gives if its program's results are right.

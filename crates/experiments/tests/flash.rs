@@ -72,7 +72,7 @@ fn every_program_runs_under_every_protocol_at_both_sizes() {
         .measurements()
         .iter()
         .map(|measured| match &measured.subject {
-            Subject::Program(run) => (measured.machine.as_str(), run.workload.name(), run.cpus),
+            Subject::Program(run) => (measured.machine.as_str(), run.workload.program.name(), run.cpus),
             other => panic!("no program: {other:?}"),
         })
         .collect();
@@ -86,7 +86,7 @@ fn a_program_is_a_measurement_like_any_other() {
     let machine = machine::load("origin2000-r12k-300-8p").expect("a machine");
     let measured = |name: &str, cpus: u16| {
         let workload = Workload::new(name, &workloads::Settings::default().with("work", 100)).expect("a program");
-        let subject = Subject::Program(ProgramRun { workload, cpus });
+        let subject = Subject::Program(ProgramRun::new(workload, cpus));
         let measurement = Measurement { machine: machine.name.clone(), subject };
         match run(&machine, &measurement, sim::Options::default()).expect("a run") {
             Outcome::Program(row) => row,
@@ -97,7 +97,7 @@ fn a_program_is_a_measurement_like_any_other() {
     assert_eq!((few.cpus, many.cpus), (2, 8));
     assert!(many.max_utilisation_pct > few.max_utilisation_pct && many.time_ns > few.time_ns, "eight crowd: {many:?}");
     assert_eq!(many, measured("hot-spot", 8), "equal seeds give equal runs");
-    let wrong_size = Subject::Program(ProgramRun { workload: Workload::all()[0], cpus: 9 });
+    let wrong_size = Subject::Program(ProgramRun::new(Workload::all()[0], 9));
     let error =
         run(&machine, &Measurement { machine: machine.name.clone(), subject: wrong_size }, sim::Options::default());
     assert!(error.expect_err("there are eight").to_string().contains("1 to 8"));
@@ -162,7 +162,7 @@ fn accounts_and_ideal_machines_side_by_side() {
         let row = |machine: &str| {
             let description = variant::load(machine).expect("a machine");
             let options = sim::Options::default();
-            experiments::run_program(&description, ProgramRun { workload, cpus }, options).expect("a run")
+            experiments::run_program(&description, ProgramRun::new(workload, cpus), options).expect("a run")
         };
         let real = row(base);
         let account = Account::of(&real).expect("an account");

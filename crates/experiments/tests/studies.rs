@@ -92,7 +92,7 @@ fn a_quick_run_takes_less_data_on_the_same_machines() {
     assert_eq!(cpus(&quick).into_iter().collect::<Vec<_>>(), [8, 63], "what is between is left out");
     let swim = |reproduction: &Reproduction| {
         let side = programs(reproduction).iter().find_map(|needed| match &needed.subject {
-            Subject::Program(run) if run.workload.name() == "swim" => Some(run.workload.parameters()[0].1),
+            Subject::Program(run) if run.workload.program.name() == "swim" => Some(run.workload.parameters()[0].1),
             _ => None,
         });
         side.expect("swim is run")

@@ -60,6 +60,7 @@ impl Finished for Invented {
             wait_ns: Some(time_ns * share(40)),
             communication_ns: Some(time_ns * share(48)),
             coherence_ns: Some(time_ns * share(56)),
+            mix: None,
         };
         let cache =
             |bits: u32| ControllerCacheStatistics { accesses: 10_000_000, misses: count(bits), stalled_ns: 0.0 };

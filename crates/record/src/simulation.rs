@@ -397,6 +397,28 @@ pub struct ProcessorStatistics {
     pub communication_ns: Option<f64>,
     /// Tc: coherence actions, and queues and handlers elsewhere, in nanoseconds.
     pub coherence_ns: Option<f64>,
+    /// Its references to shared and to private data; absent where the program's code has no private references.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mix: Option<ReferenceMix>,
+}
+
+/// The references of a processor in the measured part of a program, by the data that they are to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ReferenceMix {
+    /// Instructions, all references and the rounds of spin loops included.
+    pub instructions: u64,
+    /// Loads of shared data, those of spin loops included.
+    pub shared_loads: u64,
+    /// Stores to shared data; an indivisible step counts as a load and a store.
+    pub shared_stores: u64,
+    /// Loads of private data.
+    pub private_loads: u64,
+    /// Stores to private data.
+    pub private_stores: u64,
+    /// Secondary misses of loads of private data.
+    pub private_load_misses: u64,
+    /// Secondary misses of stores to private data.
+    pub private_store_misses: u64,
 }
 
 #[cfg(test)]

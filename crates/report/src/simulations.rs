@@ -455,6 +455,7 @@ mod tests {
             wait_ns: Some(wait_ns),
             communication_ns: Some(0.0),
             coherence_ns: Some(0.0),
+            mix: None,
         };
         let with = SimulationRow {
             invalidations: vec![5, 0, 1, 1, 0, 0, 0, 0, 3],

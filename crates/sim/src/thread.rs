@@ -183,6 +183,27 @@ impl<'a> Thread<'a> {
         self.access(at, Access::Store, Address::Known);
     }
 
+    /// A load of private data, whose address is known. What it waits for beyond the primary cache is charged to
+    /// [`Cause::PrivateRead`].
+    #[inline(never)]
+    pub fn load_private(&mut self, at: impl Location) {
+        self.access_privately(at, Access::Load);
+    }
+
+    /// A store to private data, whose address is known. What it waits for beyond the primary cache is charged to
+    /// [`Cause::PrivateWrite`].
+    #[inline(never)]
+    pub fn store_private(&mut self, at: impl Location) {
+        self.access_privately(at, Access::Store);
+    }
+
+    #[inline(always)]
+    fn access_privately(&mut self, at: impl Location, access: Access) {
+        while let Err(wait) = self.processor().access_private(at, access) {
+            self.suspend(wait);
+        }
+    }
+
     /// A store whose address depends on the value of the latest load.
     #[inline(never)]
     pub fn store_dependent(&mut self, at: impl Location) {

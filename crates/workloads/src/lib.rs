@@ -5,6 +5,7 @@
 
 mod blocks;
 mod loops;
+mod matrix;
 mod parallel;
 mod parameter;
 mod program;
@@ -16,9 +17,11 @@ mod specomp;
 mod splash;
 mod synthetic;
 mod thread;
+mod unoptimised;
 
 pub use blocks::Blocks;
 pub use loops::{Cg, Ge, Mmult, Paths, Stream};
+pub use matrix::{Matrix, MatrixError};
 pub use parallel::{Array, Barrier, BarrierKind, Element, Held, Locks, Reduction, Share, SharedSums, Team, queue};
 pub use parameter::{Declared, Parameter, ParameterError, Settings};
 pub use program::{LockKind, Part, Program, RegionPlan, Shape, Wrong};
@@ -29,3 +32,4 @@ pub use specomp::{Applu, Apsi, Art, Equake, Fma3d, Gafort, Mgrid, Swim, Wupwise}
 pub use splash::{Barnes, Cholesky, Fft, Fmm, Lu, Mp3d, Ocean, Radix, Raytrace, Water};
 pub use synthetic::{Counters, HotSpot, Migratory, Private, ProducerConsumer, Uniform, WideReadSharing};
 pub use thread::{SPIN, Thread};
+pub use unoptimised::{Code, Compiled, ReferenceCounts, Unoptimised};

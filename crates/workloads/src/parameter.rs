@@ -4,6 +4,8 @@ use std::fmt;
 
 use thiserror::Error;
 
+use crate::matrix::Matrix;
+
 /// A parameter of a program: a whole number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Parameter {
@@ -21,14 +23,27 @@ pub struct Parameter {
     pub powers_of: Option<u64>,
 }
 
+/// A matrix from a file among the parameters of a program, by its digest.
+pub(crate) static MATRIX: Parameter = Parameter {
+    name: "matrix",
+    meaning: "Digest of the matrix that is factored in place of the mesh's",
+    default: 0,
+    least: 0,
+    most: u64::MAX,
+    powers_of: None,
+};
+
 /// Values for some of a program's parameters, by name.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Settings(Vec<(String, u64)>);
+pub struct Settings {
+    values: Vec<(String, u64)>,
+    matrix: Option<&'static Matrix>,
+}
 
 impl Settings {
     /// Adds a value.
     pub fn set(&mut self, name: impl Into<String>, value: u64) -> &mut Self {
-        self.0.push((name.into(), value));
+        self.values.push((name.into(), value));
         self
     }
 
@@ -38,9 +53,26 @@ impl Settings {
         self
     }
 
+    /// With a matrix for the program to work on.
+    pub fn with_matrix(mut self, matrix: &'static Matrix) -> Self {
+        self.matrix = Some(matrix);
+        self
+    }
+
+    /// The matrix that the program is to work on.
+    pub(crate) fn matrix(&self) -> Option<&'static Matrix> {
+        self.matrix
+    }
+
+    /// Those of its values whose names `is_first` accepts, and the others.
+    pub(crate) fn split(&self, is_first: impl Fn(&str) -> bool) -> (Self, Self) {
+        let (first, values) = self.values.iter().cloned().partition(|(name, _)| is_first(name));
+        (Self { values: first, matrix: None }, Self { values, matrix: self.matrix })
+    }
+
     /// Whether every value belongs to a parameter of `program` and is in its range.
     pub(crate) fn check(&self, program: &'static str, parameters: &[Parameter]) -> Result<(), ParameterError> {
-        for (name, value) in &self.0 {
+        for (name, value) in &self.values {
             let Some(parameter) = parameters.iter().find(|parameter| parameter.name == name) else {
                 let accepted = parameters.iter().map(|parameter| parameter.name).collect::<Vec<_>>().join(" ");
                 return Err(ParameterError::Unknown { program, name: name.clone(), value: *value, accepted });
@@ -52,9 +84,17 @@ impl Settings {
         Ok(())
     }
 
+    /// Whether there is a matrix only if `program` takes one.
+    pub(crate) fn check_matrix(&self, program: &'static str, takes: bool) -> Result<(), ParameterError> {
+        match self.matrix.filter(|_| !takes) {
+            Some(matrix) => Err(ParameterError::NoMatrix { program, matrix: matrix.name().to_owned() }),
+            None => Ok(()),
+        }
+    }
+
     /// The value of a parameter, of several the last; the default if there is none.
     pub(crate) fn value(&self, parameter: &str, default: u64) -> u64 {
-        self.0.iter().rfind(|(name, _)| name == parameter).map_or(default, |&(_, value)| value)
+        self.values.iter().rfind(|(name, _)| name == parameter).map_or(default, |&(_, value)| value)
     }
 }
 
@@ -72,6 +112,14 @@ pub enum ParameterError {
         value: u64,
         /// The parameters that there are.
         accepted: String,
+    },
+    /// The program works on no matrix of the user's.
+    #[error("--matrix {matrix}: {program} factors no matrix; accepted: a program that does, as cholesky")]
+    NoMatrix {
+        /// The program.
+        program: &'static str,
+        /// The matrix.
+        matrix: String,
     },
     /// The value is too small or too large.
     #[error("--{} {value}: {program} cannot run so; accepted: {}", .parameter.name, .parameter.range())]
@@ -117,17 +165,32 @@ pub trait Declared: Sized {
 
     /// The values of its parameters, in their order.
     fn values(&self) -> Vec<u64>;
+
+    /// Whether it can work on a matrix from a file.
+    const TAKES_MATRIX: bool = false;
+
+    /// The matrix that it works on in place of its own.
+    fn matrix(&self) -> Option<&'static Matrix> {
+        None
+    }
 }
 
 /// Declares a program: the structure of its parameters, with default and range, and what is known of it by name. `powers of`
-/// a number after a range narrows it to those. `fitted to` lists the published figures that decided constants of the program.
+/// a number after a range narrows it to those. `fitted to` lists the published figures that decided constants of the program. `of matrix` lets it
+/// work on a matrix from a file.
 macro_rules! program {
-    ($(#[$doc:meta])* $type:ident is $name:literal: $summary:literal $(, fitted to [$($figure:literal),*])? {
+    ($(#[$doc:meta])* $type:ident is $name:literal: $summary:literal $(, fitted to [$($figure:literal),*])? $(, of $matrix:ident)? {
         $(#[doc = $meaning:literal] $field:ident: $default:expr, $least:literal to $most:expr $(, powers of $base:literal)?;)*
     }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-        pub struct $type { $(#[doc = $meaning] pub $field: u64,)* }
+        pub struct $type {
+            $(#[doc = $meaning] pub $field: u64,)*
+            $(
+                /// The matrix from a file that takes the place of the program's own.
+                pub $matrix: Option<&'static $crate::Matrix>,
+            )?
+        }
 
         impl $crate::Declared for $type {
             const NAME: &'static str = $name;
@@ -143,12 +206,23 @@ macro_rules! program {
             },)*];
 
             fn with(settings: &$crate::Settings) -> Self {
-                Self { $($field: settings.value(stringify!($field), $default),)* }
+                Self {
+                    $($field: settings.value(stringify!($field), $default),)*
+                    $($matrix: settings.matrix(),)?
+                }
             }
 
             fn values(&self) -> Vec<u64> {
                 vec![$(self.$field,)*]
             }
+
+            $(
+                const TAKES_MATRIX: bool = true;
+
+                fn matrix(&self) -> Option<&'static $crate::Matrix> {
+                    self.$matrix
+                }
+            )?
         }
     };
 }

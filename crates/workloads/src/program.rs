@@ -147,6 +147,11 @@ pub trait Program: Declared {
     /// What such a program checks does not depend on who comes first.
     const DYNAMIC: bool = false;
 
+    /// [`Program::DYNAMIC`], with its parameters.
+    fn dynamic(&self) -> bool {
+        Self::DYNAMIC
+    }
+
     /// What its regions hold, in their order: names for those who ask where time goes.
     const REGIONS: &'static [&'static str];
 

@@ -83,6 +83,21 @@ where
         self.thread.store(region.region, word, value);
     }
 
+    fn store_part(&mut self, region: &Self::Region, word: usize, value: u64, mask: u64) {
+        self.access(AccessKind::Store, false, region, word);
+        self.thread.store_part(region.region, word, value, mask);
+    }
+
+    fn load_private(&mut self, region: &Self::Region, word: usize) {
+        self.access(AccessKind::Load, false, region, word);
+        self.thread.load_private(region.region, word);
+    }
+
+    fn store_private(&mut self, region: &Self::Region, word: usize) {
+        self.access(AccessKind::Store, false, region, word);
+        self.thread.store_private(region.region, word);
+    }
+
     fn fetch_add(&mut self, region: &Self::Region, word: usize, addend: u64) -> u64 {
         let before = self.thread.fetch_add(region.region, word, addend);
         self.change(region, word);

@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use crate::loops::{Cg, Ge, Mmult, Paths, Stream};
-use crate::parameter::{Declared, Parameter, ParameterError, Settings};
+use crate::parameter::{self, Declared, Parameter, ParameterError, Settings};
 use crate::program::{Program, RegionPlan, Shape, Wrong};
 use crate::specomp::{Applu, Apsi, Art, Equake, Fma3d, Gafort, Mgrid, Swim, Wupwise};
 use crate::splash::{Barnes, Cholesky, Fft, Fmm, Lu, Mp3d, Ocean, Radix, Raytrace, Water};
@@ -48,6 +48,7 @@ macro_rules! programs {
             pub fn new(name: &str, settings: &Settings) -> Result<Self, ProgramError> {
                 $(if name == $type::NAME {
                     settings.check($type::NAME, $type::PARAMETERS)?;
+                    settings.check_matrix($type::NAME, $type::TAKES_MATRIX)?;
                     return Ok(Self::$type($type::with(settings)));
                 })*
                 let accepted = [$($type::NAME),*].join(" ");
@@ -64,9 +65,13 @@ macro_rules! programs {
                 match self { $(Self::$type(_) => $type::SUMMARY,)* }
             }
 
-            /// Its parameters, each with its value.
+            /// Its parameters, each with its value; with a matrix from a file, its digest at the end.
             pub fn parameters(&self) -> Vec<(&'static Parameter, u64)> {
-                match self { $(Self::$type(program) => $type::PARAMETERS.iter().zip(program.values()).collect(),)* }
+                let (parameters, values, matrix) = match self {
+                    $(Self::$type(program) => ($type::PARAMETERS, program.values(), program.matrix()),)*
+                };
+                let matrix = matrix.map(|matrix| (&parameter::MATRIX, matrix.number()));
+                parameters.iter().zip(values).chain(matrix).collect()
             }
 
             /// The published figures that it was fitted to ([`Declared::CALIBRATED_ON`]): all others are predictions.
@@ -79,9 +84,9 @@ macro_rules! programs {
                 match self { $(Self::$type(_) => $type::RACES,)* }
             }
 
-            /// [`Program::DYNAMIC`].
+            /// [`Program::dynamic`].
             pub fn dynamic(&self) -> bool {
-                match self { $(Self::$type(_) => $type::DYNAMIC,)* }
+                match self { $(Self::$type(program) => program.dynamic(),)* }
             }
 
             /// [`Program::regions`].

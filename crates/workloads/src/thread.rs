@@ -24,6 +24,19 @@ pub trait Thread {
     /// A store whose address is known.
     fn store(&mut self, region: &Self::Region, word: usize, value: u64);
 
+    /// A store to the bits of a word that `mask` has, whose others keep what they hold. Here an indivisible step, as on a machine
+    /// that stores whole words alone.
+    fn store_part(&mut self, region: &Self::Region, word: usize, value: u64, mask: u64) {
+        let mut held = self.load(region, word);
+        loop {
+            let found = self.compare_and_swap(region, word, held, held & !mask | value & mask);
+            if found == held {
+                return;
+            }
+            held = found;
+        }
+    }
+
     /// As [`Thread::load`], of a value that is not used.
     #[inline]
     fn load_unused(&mut self, region: &Self::Region, word: usize) {
@@ -40,6 +53,19 @@ pub trait Thread {
     #[inline]
     fn store_unused(&mut self, region: &Self::Region, word: usize) {
         self.store(region, word, 0);
+    }
+
+    /// A load of data that no other thread uses, of a value that is not used. Where time is accounted for, it is told from
+    /// that of shared data.
+    #[inline]
+    fn load_private(&mut self, region: &Self::Region, word: usize) {
+        self.load_unused(region, word);
+    }
+
+    /// A store to data that no other thread uses, as [`Thread::load_private`].
+    #[inline]
+    fn store_private(&mut self, region: &Self::Region, word: usize) {
+        self.store_unused(region, word);
     }
 
     /// Adds to a word in one indivisible step and returns what was there before. Waits until that is done.

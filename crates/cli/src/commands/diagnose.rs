@@ -166,7 +166,8 @@ impl RunFlags {
             machines: machines.varied(&variations)?,
             variations,
             programs: vec![program.to_owned()],
-            parameters: self.parameters.0.clone(),
+            parameters: self.parameters.values.clone(),
+            matrix: self.parameters.matrix()?,
             cpus: cpus.into_iter().collect(),
             options: sim::Options { seed: self.seed, ..sim::Options::default() },
         };

@@ -197,7 +197,7 @@ mod tests {
         let settings = Settings::default().with("points", 256);
         let workload = Workload::new("fft", &settings).expect("a program");
         let scheduling = Scheduling::default();
-        let run = ProgramRun { workload, cpus: 4 };
+        let run = ProgramRun::new(workload, 4);
         Measurement {
             machine: "flash-4p".into(),
             subject: Subject::Scheduled(Scheduled { run, processes, scheduling }),

@@ -110,7 +110,7 @@ impl Simulation {
         reports: &[ThreadReport],
     ) -> Attribution {
         let object = |(number, region): (usize, &SharedRegion)| DataObject {
-            name: self.workload.region_name(number).to_owned(),
+            name: self.workload.region_name(number, regions.len()).to_owned(),
             start: region.at(0).0,
             bytes: region.bytes(),
             site: None,

@@ -3,7 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use workloads::{Parameter, ProgramError, RegionPlan, Replay, ReplayError, Settings, Shape, Thread, Workload, Wrong};
+use workloads::{
+    Compiled, Parameter, ProgramError, ReferenceCounts, RegionPlan, Replay, ReplayError, Settings, Shape, Thread,
+    Workload, Wrong,
+};
 
 use crate::error::ExperimentError;
 
@@ -11,14 +14,20 @@ use crate::error::ExperimentError;
 #[derive(Clone, Debug)]
 pub enum Executable {
     /// A built-in program.
-    BuiltIn(Workload),
+    BuiltIn(Compiled),
     /// A trace of references.
     Replay(Arc<Replay>),
 }
 
+impl From<Compiled> for Executable {
+    fn from(program: Compiled) -> Self {
+        Self::BuiltIn(program)
+    }
+}
+
 impl From<Workload> for Executable {
-    fn from(workload: Workload) -> Self {
-        Self::BuiltIn(workload)
+    fn from(program: Workload) -> Self {
+        Compiled::from(program).into()
     }
 }
 
@@ -29,7 +38,7 @@ impl Executable {
     /// When there is neither, the program cannot have such parameters, or the trace cannot be read.
     pub fn named(name: &str, settings: &Settings) -> Result<Self, ExperimentError> {
         let path = Path::new(name);
-        match Workload::new(name, settings) {
+        match Compiled::new(name, settings) {
             Err(ProgramError::Unknown { .. }) if path.exists() => {
                 let source = references::open(path).map_err(workloads::ReplayError::from)?;
                 Ok(Self::Replay(Arc::new(Replay::new(source)?)))
@@ -41,7 +50,7 @@ impl Executable {
     /// Its name.
     pub fn name(&self) -> &str {
         match self {
-            Self::BuiltIn(workload) => workload.name(),
+            Self::BuiltIn(compiled) => compiled.program.name(),
             Self::Replay(replay) => replay.name(),
         }
     }
@@ -49,7 +58,7 @@ impl Executable {
     /// Its parameters, each with its value.
     pub fn parameters(&self) -> Vec<(&'static Parameter, u64)> {
         match self {
-            Self::BuiltIn(workload) => workload.parameters(),
+            Self::BuiltIn(compiled) => compiled.parameters(),
             Self::Replay(_) => Vec::new(),
         }
     }
@@ -71,10 +80,10 @@ impl Executable {
         warnings.chain(lost).collect()
     }
 
-    /// As [`Workload::region_name`].
-    pub fn region_name(&self, number: usize) -> &str {
+    /// As [`Workload::region_name`], of one of `count` regions.
+    pub fn region_name(&self, number: usize, count: usize) -> &str {
         match self {
-            Self::BuiltIn(workload) => workload.region_name(number),
+            Self::BuiltIn(compiled) => compiled.region_name(number, count),
             Self::Replay(_) => "memory",
         }
     }
@@ -82,16 +91,21 @@ impl Executable {
     /// The shared memory that it wants.
     pub fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
         match self {
-            Self::BuiltIn(workload) => workload.regions(shape),
+            Self::BuiltIn(compiled) => compiled.regions(shape),
             Self::Replay(replay) => replay.regions(shape),
         }
     }
 
-    /// What one thread does. Returns how many loads gave what they must not give.
-    pub fn run<T: Thread>(&self, shape: &Shape, regions: &[T::Region], thread: &mut T) -> u64 {
+    /// What one thread does. Returns how many loads gave what they must not give, and the counts of [`Compiled::run`].
+    pub fn run<T: Thread>(
+        &self,
+        shape: &Shape,
+        regions: &[T::Region],
+        thread: &mut T,
+    ) -> (u64, Option<ReferenceCounts>) {
         match self {
-            Self::BuiltIn(workload) => workload.run(shape, regions, thread),
-            Self::Replay(replay) => replay.run(shape, regions, thread),
+            Self::BuiltIn(compiled) => compiled.run(shape, regions, thread),
+            Self::Replay(replay) => (replay.run(shape, regions, thread), None),
         }
     }
 
@@ -112,7 +126,7 @@ impl Executable {
     /// The first wrong word.
     pub fn check(&self, shape: &Shape, read: &dyn Fn(usize, usize) -> u64) -> Result<(), Wrong> {
         match self {
-            Self::BuiltIn(workload) => workload.check(shape, read),
+            Self::BuiltIn(compiled) => compiled.check(shape, read),
             Self::Replay(_) => Ok(()),
         }
     }

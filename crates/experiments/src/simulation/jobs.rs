@@ -1,13 +1,13 @@
 //! Processes on a simulated machine: how their threads meet, and who decides where they run.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Instant;
 
 use sim::{Job, Program, Scheduling, Simulator, ThreadReport, places};
 use units::{CpuId, Time};
-use workloads::{Barrier, BarrierKind, LockKind, RecordedRegion, Recording};
+use workloads::{Barrier, BarrierKind, LockKind, RecordedRegion, Recording, ReferenceCounts};
 
 use super::memory::SharedRegion;
 use super::recorded::Record;
@@ -31,8 +31,17 @@ pub struct Synchronisation {
 struct Prepared<'s> {
     simulation: &'s Simulation,
     regions: Rc<Vec<SharedRegion>>,
-    wrong: Rc<Cell<u64>>,
+    found: Rc<Found>,
     programs: Vec<Program>,
+}
+
+/// Results of the threads of a program.
+#[derive(Default)]
+struct Found {
+    /// Loads that gave what they must not give.
+    wrong: Cell<u64>,
+    /// By thread, its references that the simulator does not tell apart.
+    counts: RefCell<Vec<Option<ReferenceCounts>>>,
 }
 
 impl Simulation {
@@ -83,27 +92,28 @@ impl Simulation {
             None => None,
         };
         self.relocation.separate(simulator, &mut regions, self.description.coherent_cache().line, page)?;
-        let (regions, wrong) = (Rc::new(regions), Rc::new(Cell::new(0)));
-        let program = |number| self.program(number, &regions, &wrong, barrier.clone(), record.cloned());
+        let (regions, found) = (Rc::new(regions), Rc::new(Found::default()));
+        found.counts.borrow_mut().resize(self.shape.threads(), None);
+        let program = |number| self.program(number, &regions, &found, barrier.clone(), record.cloned());
         let programs = (0..self.shape.threads()).map(program).collect();
-        Ok(Prepared { simulation: self, regions, wrong, programs })
+        Ok(Prepared { simulation: self, regions, found, programs })
     }
 
-    /// What thread `number` does. Its wrong loads are added to `wrong`.
+    /// What thread `number` does. Its wrong loads and its counts are added to `found`.
     fn program(
         &self,
         number: usize,
         regions: &Rc<Vec<SharedRegion>>,
-        wrong: &Rc<Cell<u64>>,
+        found: &Rc<Found>,
         barrier: Option<(BarrierKind, Rc<SharedRegion>)>,
         record: Option<Record>,
     ) -> Program {
         let (workload, shape) = (self.workload.clone(), self.shape.clone());
-        let (regions, wrong) = (regions.clone(), wrong.clone());
+        let (regions, found) = (regions.clone(), found.clone());
         Box::new(move |thread: &mut sim::Thread<'_>| {
             let barrier = barrier.map(|(kind, region)| Barrier::new(kind, &shape, region));
             let mut thread = SimulatedThread::new(thread, number, barrier);
-            let found = match record {
+            let (wrong, counts) = match record {
                 None => workload.run(&shape, &regions, &mut thread),
                 Some(Record { recorder, starts }) => {
                     let recorded = regions.iter().zip(starts);
@@ -111,7 +121,8 @@ impl Simulation {
                     workload.run(&shape, &recorded, &mut Recording::new(&mut thread, recorder))
                 }
             };
-            wrong.set(wrong.get() + found);
+            found.wrong.set(found.wrong.get() + wrong);
+            found.counts.borrow_mut()[number] = counts;
         })
     }
 }
@@ -199,8 +210,12 @@ impl Prepared<'_> {
     /// The record, and what is wrong with the results.
     fn finish(&self, simulator: &Simulator, reports: &[ThreadReport]) -> (record::SimulationRow, Option<String>) {
         let simulation = self.simulation;
-        let wrong = simulation.verdict(self.wrong.get(), &self.regions);
-        let processors = reports.iter().map(|report| statistics::processor(report, simulator.stall_terms(report.cpu)));
+        let wrong = simulation.verdict(self.found.wrong.get(), &self.regions);
+        let counts = self.found.counts.borrow();
+        let processors = reports.iter().zip(counts.iter()).map(|(report, counts)| {
+            let mix = counts.map(|counts| statistics::mix(report, &counts));
+            statistics::processor(report, simulator.stall_terms(report.cpu), mix)
+        });
         let parts = Parts {
             processors: processors.collect(),
             controllers: simulation.controllers(simulator, reports),

@@ -53,7 +53,7 @@ impl OwnProgram<'_> {
         let parts = Parts {
             processors: reports
                 .iter()
-                .map(|report| statistics::processor(report, simulator.stall_terms(report.cpu)))
+                .map(|report| statistics::processor(report, simulator.stall_terms(report.cpu), None))
                 .collect(),
             controllers: counted.map(|(node, counted)| statistics::controller(node, &counted, time)).collect(),
             told: self.causes,

@@ -38,11 +38,12 @@ impl Simulation {
         // The trace's memory begins behind page 0, so that no address of it is 0.
         let (mut starts, mut areas, mut next) = (Vec::new(), Vec::new(), page);
         let near = |home: Option<NodeId>| self.shape.homes.iter().position(|&node| Some(node) == home);
-        for (number, plan) in self.workload.regions(&self.shape).iter().enumerate() {
+        let plans = self.workload.regions(&self.shape);
+        for (number, plan) in plans.iter().enumerate() {
             starts.push(next);
             for part in &plan.parts {
                 let bytes = part.words as u64 * WORD;
-                let name = self.workload.region_name(number).to_owned();
+                let name = self.workload.region_name(number, plans.len()).to_owned();
                 areas.push(Area { name, address: next, bytes, near: near(part.home) });
                 next += bytes;
             }

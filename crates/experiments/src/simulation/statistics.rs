@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use record::{
     ControllerCacheStatistics, ControllerStatistics, HandlerStatistics, LinkInterfaceStatistics, ProcessorStatistics,
-    RoundTripParts, SimulationRow,
+    ReferenceMix, RoundTripParts, SimulationRow,
 };
 use sim::{
     CacheStatistics, Cause, LinkStatistics, MissCause, MissCounts, NodeStatistics, ProcessorCounters, Service,
     StallTerms, Tally, ThreadReport, TimeSplit,
 };
 use units::{Duration, NodeId};
+use workloads::ReferenceCounts;
 
 /// A node's controller, after a run of `time`.
 pub fn controller(node: NodeId, counted: &NodeStatistics, time: Duration) -> ControllerStatistics {
@@ -63,8 +64,25 @@ fn link(counted: &LinkStatistics, time: Duration) -> LinkInterfaceStatistics {
     }
 }
 
-/// A processor, after its thread has ended, with what its misses waited for, where that is accounted for.
-pub fn processor(report: &ThreadReport, terms: Option<StallTerms>) -> ProcessorStatistics {
+/// The references of a thread by the data that they are to: shared loads are those that `counts` has nothing of.
+pub fn mix(report: &ThreadReport, counts: &ReferenceCounts) -> ReferenceMix {
+    let ReferenceCounts { shared_stores, private_loads, private_stores } = *counts;
+    let [private_load_misses, private_store_misses] = report.counters.private_misses;
+    let known = shared_stores + private_loads + private_stores;
+    ReferenceMix {
+        instructions: report.counters.instructions,
+        shared_loads: report.counters.references.saturating_sub(known),
+        shared_stores,
+        private_loads,
+        private_stores,
+        private_load_misses,
+        private_store_misses,
+    }
+}
+
+/// A processor, after its thread has ended, with what its misses waited for, where that is accounted for, and its references,
+/// where they are told apart.
+pub fn processor(report: &ThreadReport, terms: Option<StallTerms>, mix: Option<ReferenceMix>) -> ProcessorStatistics {
     let of = |term: fn(&StallTerms) -> Duration| terms.as_ref().map(|terms| term(terms).as_ns());
     ProcessorStatistics {
         cpu: report.cpu,
@@ -80,6 +98,7 @@ pub fn processor(report: &ThreadReport, terms: Option<StallTerms>) -> ProcessorS
         wait_ns: of(|terms| terms.waiting),
         communication_ns: of(|terms| terms.point_to_point),
         coherence_ns: of(|terms| terms.coherence),
+        mix,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use machine::{DescriptionError, Resolved};
 use sim::{Options, Scheduling, Simulator};
-use workloads::{BarrierKind, LockKind, Settings};
+use workloads::{BarrierKind, LockKind, Matrix, Settings};
 
 use super::{Executable, Simulation, Synchronisation, policies};
 use crate::error::ExperimentError;
@@ -19,6 +19,8 @@ pub struct Sweep {
     pub programs: Vec<String>,
     /// Parameters of the programs, each with its values.
     pub parameters: Vec<(String, Vec<u64>)>,
+    /// The matrix that programs work on in place of their own.
+    pub matrix: Option<&'static Matrix>,
     /// How many processors take part.
     pub cpus: Vec<u16>,
     /// Options of the simulator; the seed is also the programs'.
@@ -152,7 +154,9 @@ impl Sweep {
 
     /// Every combination of the parameters' values, the last parameter varying fastest.
     fn settings(&self) -> Vec<Settings> {
-        self.parameters.iter().fold(vec![Settings::default()], |combinations, (name, values)| {
+        let plain = Settings::default();
+        let first = self.matrix.map_or(plain.clone(), |matrix| plain.with_matrix(matrix));
+        self.parameters.iter().fold(vec![first], |combinations, (name, values)| {
             let with_each = |settings: Settings| {
                 values.iter().map(move |&value| settings.clone().with(name, value)).collect::<Vec<_>>()
             };

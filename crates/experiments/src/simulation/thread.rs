@@ -59,6 +59,12 @@ impl workloads::Thread for SimulatedThread<'_, '_> {
         region.set(word, value);
     }
 
+    #[inline(always)]
+    fn store_part(&mut self, region: &SharedRegion, word: usize, value: u64, mask: u64) {
+        self.thread.store(region.at(word));
+        region.set(word, region.get(word) & !mask | value & mask);
+    }
+
     // The host's memory for values is left alone where no value is used.
     #[inline(always)]
     fn load_unused(&mut self, region: &SharedRegion, word: usize) {
@@ -73,6 +79,16 @@ impl workloads::Thread for SimulatedThread<'_, '_> {
     #[inline(always)]
     fn store_unused(&mut self, region: &SharedRegion, word: usize) {
         self.thread.store(region.at(word));
+    }
+
+    #[inline(always)]
+    fn load_private(&mut self, region: &SharedRegion, word: usize) {
+        self.thread.load_private(region.at(word));
+    }
+
+    #[inline(always)]
+    fn store_private(&mut self, region: &SharedRegion, word: usize) {
+        self.thread.store_private(region.at(word));
     }
 
     fn fetch_add(&mut self, region: &SharedRegion, word: usize, addend: u64) -> u64 {

@@ -34,7 +34,7 @@ fn reading(
     let workload = Workload::new("stream", &settings.with("prefetch", prefetch))?;
     let machine = variant::with(scene.system()?.name(), "l2.size_mib", CACHE_MIB);
     let machine = scene.systems.get(&machine)?.name().to_owned();
-    let subject = Subject::Profile(ProgramRun { workload, cpus: 1 }, LOOKS);
+    let subject = Subject::Profile(ProgramRun::new(workload, 1), LOOKS);
     Ok(Formula::reading(Measurement { machine, subject }, read))
 }
 

@@ -18,7 +18,7 @@ pub mod restart_curves;
 pub mod router_delay;
 pub mod routing_tables;
 pub mod sci_costs;
-pub mod sci_traffic;
+pub mod sci_programs;
 pub mod seidl;
 pub mod shared_region;
 pub mod sharing;

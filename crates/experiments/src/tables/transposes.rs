@@ -49,7 +49,7 @@ impl Transposes {
         let workload = Workload::new("fft", &Settings::default().with("points", POINTS).with("stagger", *stagger))?;
         let machine = variant::with(scene.system()?.name(), "l2.size_mib", CACHE_MIB);
         let machine = scene.systems.get(&machine)?.name().to_owned();
-        let run = ProgramRun { workload, cpus: self.cpus };
+        let run = ProgramRun::new(workload, self.cpus);
         Ok(Some(Measurement { machine, subject: Subject::Profile(run, LOOKS) }))
     }
 

@@ -37,7 +37,7 @@ impl Shape for WaitTime {
         let Some((_, program, changes)) = PROGRAMS.iter().find(|(name, ..)| *name == program) else { return Ok(None) };
         let settings = changes.iter().fold(Settings::default(), |settings, &(key, value)| settings.with(key, value));
         let workload = Workload::new(program, &settings.with("work", work))?;
-        let subject = Subject::Program(ProgramRun { workload, cpus: PROCESSORS });
+        let subject = Subject::Program(ProgramRun::new(workload, PROCESSORS));
         let measurement = Measurement { machine: system.name().to_owned(), subject };
         let read = |figure: fn(&SimulationRow) -> Option<f64>| {
             Formula::reading(measurement, move |outcome| match outcome {

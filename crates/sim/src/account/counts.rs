@@ -41,6 +41,8 @@ pub struct ProcessorCounters {
     pub refusals: u64,
     /// Completed misses by service.
     pub misses: MissCounts,
+    /// Completed misses on private data: of loads, and of stores.
+    pub private_misses: [u64; 2],
     /// Misses by cause, in the order of [`MissCause::ALL`], if causes are tracked; upgrades are not included.
     pub causes: [u64; MissCause::ALL.len()],
     /// Time by cause.
@@ -101,6 +103,7 @@ impl ProcessorCounters {
             writebacks: self.writebacks - before.writebacks,
             refusals: self.refusals - before.refusals,
             misses: self.misses.since(&before.misses),
+            private_misses: std::array::from_fn(|kind| self.private_misses[kind] - before.private_misses[kind]),
             causes: std::array::from_fn(|cause| self.causes[cause] - before.causes[cause]),
             time: self.time.since(&before.time),
         }
@@ -132,6 +135,7 @@ impl ProcessorCounters {
             writebacks: self.writebacks + other.writebacks,
             refusals: self.refusals + other.refusals,
             misses: self.misses.plus(&other.misses),
+            private_misses: std::array::from_fn(|kind| self.private_misses[kind] + other.private_misses[kind]),
             causes: std::array::from_fn(|cause| self.causes[cause] + other.causes[cause]),
             time: self.time.plus(&other.time),
         }

@@ -17,6 +17,12 @@ pub enum Cause {
     TertiaryCache,
     /// A store that waits for room in the write buffer.
     WriteBuffer,
+    /// A store that a cache passes on to a level beyond it, which has the line.
+    WriteThrough,
+    /// A load of private data that the primary cache does not serve.
+    PrivateRead,
+    /// A store to private data that the primary cache does not complete.
+    PrivateWrite,
     /// A miss of a load, or a read prefetch.
     Read(Service),
     /// A miss of a store, or a write prefetch.
@@ -38,7 +44,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    const READ: usize = 12;
+    const READ: usize = 15;
     const WRITE: usize = Self::READ + Service::COUNT;
     const COUNT: usize = Self::WRITE + Service::COUNT;
 
@@ -56,14 +62,22 @@ impl Cause {
             Self::Idle => 9,
             Self::TertiaryCache => 10,
             Self::WriteBuffer => 11,
+            Self::WriteThrough => 12,
+            Self::PrivateRead => 13,
+            Self::PrivateWrite => 14,
             Self::Read(service) => Self::READ + service.index(),
             Self::Write(service) => Self::WRITE + service.index(),
         }
     }
 
-    /// Causes that only some machines have, with their names.
-    pub const OF_SOME: [(Self, &'static str); 2] =
-        [(Self::TertiaryCache, "tertiary"), (Self::WriteBuffer, "write-buffer")];
+    /// Causes that only some machines and programs have, with their names.
+    pub const OF_SOME: [(Self, &'static str); 5] = [
+        (Self::TertiaryCache, "tertiary"),
+        (Self::WriteBuffer, "write-buffer"),
+        (Self::WriteThrough, "write-through"),
+        (Self::PrivateRead, "private.read"),
+        (Self::PrivateWrite, "private.write"),
+    ];
 
     /// Every cause that all machines have, except misses, with its name. Work is left out: waits for work count as busy, like
     /// issue.
@@ -86,6 +100,11 @@ impl Cause {
             1 => Self::SecondaryCache,
             _ => Self::TertiaryCache,
         }
+    }
+
+    /// The cause of an access to private data beyond the primary cache, by whether it writes.
+    pub const fn private(writes: bool) -> Self {
+        if writes { Self::PrivateWrite } else { Self::PrivateRead }
     }
 
     /// The cause of a miss, by whether its access writes.

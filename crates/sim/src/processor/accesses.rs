@@ -103,6 +103,18 @@ impl Processor {
         Ok(())
     }
 
+    /// As [`Self::access`], to private data at a known address.
+    ///
+    /// # Errors
+    /// As there.
+    #[inline(always)]
+    pub fn access_private(&mut self, at: impl Location, access: Access) -> Result<(), Wait> {
+        self.private = true;
+        let done = self.access(at, access, Address::Known);
+        self.private = false;
+        done
+    }
+
     /// Waits for an entry of the instruction window and for the address.
     #[inline(always)]
     fn ready(&mut self, address: Address) -> Result<(), Wait> {
@@ -324,6 +336,7 @@ impl Processor {
             requested: true,
             granted: false,
             trapped: false,
+            private: self.private,
             block,
             place: Some(place),
             prefetched: false,

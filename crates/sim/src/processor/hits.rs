@@ -80,8 +80,13 @@ impl Processor {
 
     /// Completes the issue of an access that hits in `level`: `value_at` is the time of its value, `written` that of a store.
     fn settle_hit(&mut self, level: usize, block: u64, access: Access, value_at: Time, written: Time) {
-        let cause = Cause::cache(level);
         let is_store = access == Access::Store;
+        let cause = match level {
+            0 => Cause::PrimaryCache,
+            _ if self.private => Cause::private(is_store),
+            _ if is_store && self.timing.hierarchy.specs[0].through => Cause::WriteThrough,
+            _ => Cause::cache(level),
+        };
         if is_store && level > 0 && self.stores.is_present() {
             self.stores.enter(block, Completion::At(written));
         } else if self.timing.blocking {

@@ -159,6 +159,7 @@ impl Processor {
         if !miss.prefetched {
             self.ledger.misses.count(miss.writes, miss.service);
             self.ledger.misses.upgrades += u64::from(miss.upgrade);
+            self.counters.private_misses[usize::from(miss.writes)] += u64::from(miss.private);
         }
         self.report_completion(miss);
         let charge = Some(miss.charge());

@@ -30,6 +30,8 @@ pub struct Miss {
     pub(super) granted: bool,
     /// Whether the miss has ended in a bus error, and waits for the operating system.
     pub(super) trapped: bool,
+    /// Whether its access is one to private data.
+    pub(super) private: bool,
     /// The requested primary block.
     pub(super) block: u64,
     /// The place reserved for the line in the caches; `None` after the miss has released it ([`Processor::release_slot`]).
@@ -91,7 +93,8 @@ impl Miss {
 
     /// The charge of a wait for this miss.
     pub(super) const fn charge(&self) -> Charge {
-        Charge { cause: Cause::miss(self.writes, self.service), tag: self.tag }
+        let cause = if self.private { Cause::private(self.writes) } else { Cause::miss(self.writes, self.service) };
+        Charge { cause, tag: self.tag }
     }
 
     /// Whether the line is for the coherent level alone.

@@ -135,6 +135,8 @@ pub struct Processor {
     refilling: bool,
     /// The address of the access that has trapped on a page and waits for all instructions before it.
     trapped: Option<VirtualAddr>,
+    /// Whether the access at present is one to private data.
+    private: bool,
     /// Instructions issued so far.
     issued: u64,
     /// Instructions among them that may not be done.
@@ -188,6 +190,7 @@ impl Processor {
             loaded_from: Cause::PrimaryCache.into(),
             refilling: false,
             trapped: None,
+            private: false,
             issued: 0,
             window: Window::new(timing.window),
             caches: Hierarchy::new(timing.hierarchy.clone()),

@@ -89,6 +89,7 @@ impl Processor {
                 requested: true,
                 granted: false,
                 trapped: false,
+                private: false,
                 block: line.0 << (self.timing.line_shift - self.timing.block_shift),
                 place: Some(place),
                 prefetched: true,

@@ -3,6 +3,7 @@
 mod cg;
 mod ge;
 mod mmult;
+mod number;
 mod paths;
 mod rows;
 mod stream;

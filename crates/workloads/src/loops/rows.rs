@@ -7,6 +7,8 @@ use crate::Blocks;
 use crate::parallel::{Array, Element, Share, element};
 use crate::program::{RegionPlan, Shape};
 
+use super::number::{Number, Numbers, extract, place};
+
 /// Where the rows of a matrix are, or of several of equal size, and whose.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows {
@@ -43,6 +45,11 @@ impl Rows {
         self.blocks.plan(shape.homes.iter().copied())
     }
 
+    /// How many threads have rows.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
     /// Whose a row is.
     pub fn owner(&self, row: usize) -> usize {
         if self.interleaved { row % self.threads } else { Share::owner(self.threads, self.count, row) }
@@ -60,19 +67,19 @@ impl Rows {
         self.blocks.word(owner, matrix * self.apart + before * self.lines)
     }
 
-    /// A row of the matrix in `region`.
-    pub fn row<'r, R, E: Element>(&self, region: &'r R, row: usize) -> Array<'r, R, E> {
-        self.row_of(region, 0, row)
-    }
-
     /// A row of one of several matrices in `region`.
     pub fn row_of<'r, R, E: Element>(&self, region: &'r R, matrix: usize, row: usize) -> Array<'r, R, E> {
         Array::from(region, self.word(matrix, row))
     }
 
-    /// An element whose region's words `read` gives.
-    pub fn element<E: Element>(&self, read: impl Fn(usize) -> u64, row: usize, column: usize) -> E {
-        self.element_of(read, 0, row, column)
+    /// The numbers of a row of the matrix in `region`.
+    pub fn numbers<'r, R, N: Number>(&self, region: &'r R, row: usize) -> Numbers<'r, R, N> {
+        Numbers::new(region, self.word(0, row))
+    }
+
+    /// A number whose region's words `read` gives.
+    pub fn number<N: Number>(&self, read: impl Fn(usize) -> u64, row: usize, column: usize) -> N {
+        extract(read(self.word(0, row) + place::<N>(column)), column)
     }
 
     /// An element of one of several matrices.

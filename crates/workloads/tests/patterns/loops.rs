@@ -9,14 +9,21 @@ use crate::mock::{Kind, Run, race, run, shape};
 
 const THREADS: usize = 6;
 
+const GE: Ge = Ge { side: 17, interleaved: 1, shrinking: 0, element: 8 };
+const MMULT: Mmult = Mmult { side: 13, block: 5, order: 0, element: 8 };
+const PATHS: Paths = Paths { vertices: 19, degree: 2, dearest: 100, schedule: 0, reload: 0, element: 8 };
+
 /// Of which every word that is left must be right.
 fn exact() -> Vec<Workload> {
     vec![
-        Workload::Ge(Ge { side: 17, interleaved: 0 }),
-        Workload::Ge(Ge { side: 17, interleaved: 1 }),
-        Workload::Mmult(Mmult { side: 13, block: 5 }),
-        Workload::Mmult(Mmult { side: 12, block: 64 }),
-        Workload::Paths(Paths { vertices: 19, degree: 2 }),
+        Workload::Ge(Ge { side: 17, interleaved: 0, ..GE }),
+        Workload::Ge(Ge { side: 17, interleaved: 1, ..GE }),
+        Workload::Mmult(Mmult { side: 13, block: 5, ..MMULT }),
+        Workload::Mmult(Mmult { side: 12, block: 64, element: 4, ..MMULT }),
+        Workload::Mmult(Mmult { side: 13, order: 1, ..MMULT }),
+        Workload::Mmult(Mmult { side: 13, order: 1, element: 4, ..MMULT }),
+        Workload::Paths(Paths { vertices: 19, degree: 2, ..PATHS }),
+        Workload::Paths(Paths { vertices: 19, degree: 2, reload: 1, element: 4, ..PATHS }),
         Workload::Stream(Stream { words: 37, rounds: 3, prefetch: 2, one_node: 1 }),
         Workload::Stream(Stream { words: 37, rounds: 1, prefetch: 0, one_node: 0 }),
         Workload::Swim(Swim { side: 11, rounds: 3, unmeasured: 1 }),
@@ -39,6 +46,44 @@ fn variants_are_right_on_any_number_of_threads() {
             assert_eq!(race(&run.references), None, "{program:?} on {threads} threads");
         }
     }
+}
+
+/// Rows that change hands: blocks of those that are left, and rows from a counter, of numbers of either size.
+#[test]
+fn schedules_give_the_same_results() {
+    for element in [4, 8] {
+        let ge = Workload::Ge(Ge { shrinking: 1, element, ..GE });
+        let paths = Workload::Paths(Paths { schedule: 1, element, ..PATHS });
+        for (program, threads) in
+            [ge, paths].into_iter().flat_map(|program| [1, 3, 8].map(|threads| (program, threads)))
+        {
+            let run = run(&program, &shape(threads, 5));
+            assert_eq!((run.check, run.unordered), (Ok(()), None), "{program:?} on {threads} threads");
+            let writers = |row: usize| {
+                let stored = (0..threads).filter(|&thread| {
+                    let own = run.references[thread].iter().filter(|each| each.kind == Kind::Store && each.phase > 0);
+                    own.into_iter().any(|each| each.region == 0 && each.word / 20 == row)
+                });
+                stored.count()
+            };
+            let changing = (0..17).filter(|&row| writers(row) > 1).count();
+            assert_eq!(changing > 0, threads > 1, "{program:?} on {threads} threads");
+        }
+    }
+}
+
+/// As Hexsel and Topham's Table 1 counts them: three loads for each comparison, and two for each product.
+#[test]
+fn published_loops_have_their_published_references() {
+    let loads = |program, threads| {
+        let run = run(&program, &shape(threads, 5));
+        let measured = |each: &&crate::mock::Reference| each.kind == Kind::Load && each.section > 0;
+        run.references.iter().flatten().filter(measured).count()
+    };
+    let paths = Workload::Paths(Paths { reload: 1, element: 4, ..PATHS });
+    assert_eq!(loads(paths, 4), 19 * 18 * 19 * 3);
+    let mmult = Workload::Mmult(Mmult { order: 1, element: 4, ..MMULT });
+    assert_eq!(loads(mmult, 4), 13 * 13 * 13 * 2);
 }
 
 #[test]
@@ -90,7 +135,7 @@ fn each_word_has_one_writer() {
 #[test]
 fn a_pivot_row_is_read_by_all_that_have_rows_below() {
     for (interleaved, readers) in [(1, THREADS), (0, 5)] {
-        let run = run(&Workload::Ge(Ge { side: 18, interleaved }), &shape(THREADS, 2));
+        let run = run(&Workload::Ge(Ge { side: 18, interleaved, ..GE }), &shape(THREADS, 2));
         // Row 3 is scaled between the fourth and the fifth barrier, of which initialisation ends at the first, and read after
         // that: its owner is thread 3, or 1.
         let owner = if interleaved == 1 { 3 } else { 1 };

@@ -125,6 +125,12 @@ impl Thread for Noting<'_> {
         self.touch(Touch::Store, region, word, |at| at.store(value, Ordering::Relaxed));
     }
 
+    fn store_part(&mut self, region: &Region, word: usize, value: u64, mask: u64) {
+        self.note(Kind::Store, region, word);
+        let change = |held: u64| Some(held & !mask | value & mask);
+        self.touch(Touch::Store, region, word, |at| at.fetch_update(Ordering::Relaxed, Ordering::Relaxed, change)).ok();
+    }
+
     fn fetch_add(&mut self, region: &Region, word: usize, addend: u64) -> u64 {
         self.note(Kind::FetchAdd, region, word);
         self.touch(Touch::Add, region, word, |at| at.fetch_add(addend, Ordering::Relaxed))

@@ -159,7 +159,7 @@ fn particles_of_different_threads_collide() {
 fn panels_have_one_writer_and_make_the_factor() {
     let meshes = [(43, 14, 1, 8), (6, 5, 4, 8), (6, 5, 4, 1), (9, 9, 1, 64), (30, 1, 1, 4), (1, 1, 1, 2)];
     for (length, width, height, panel) in meshes {
-        let program = Workload::Cholesky(Cholesky { length, width, height, panel });
+        let program = Workload::Cholesky(Cholesky { length, width, height, panel, fit: 0, reorder: 0, matrix: None });
         let run = run(&program, &shape(THREADS, 1));
         assert_eq!((run.check, run.unordered), (Ok(()), None), "{program:?}");
         let mut writers = std::collections::BTreeMap::new();

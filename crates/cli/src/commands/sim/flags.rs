@@ -3,11 +3,31 @@
 use std::str::FromStr;
 
 use clap::{Arg, ArgAction, ArgMatches, Args, FromArgMatches, value_parser};
-use workloads::Workload;
+use workloads::{Code, Matrix, Workload};
 
-/// The parameters of all programs, each a flag, with the values given.
+use crate::failure::Failure;
+
+/// The parameters of all programs, each a flag.
 #[derive(Debug)]
-pub struct ParameterFlags(pub Vec<(String, Vec<u64>)>);
+pub struct ParameterFlags {
+    /// The values given.
+    pub values: Vec<(String, Vec<u64>)>,
+    /// The matrix given, by name or file.
+    matrix: Option<String>,
+}
+
+/// The flag of a matrix.
+const MATRIX: &str = "matrix";
+
+impl ParameterFlags {
+    /// The matrix that programs are to work on.
+    ///
+    /// # Errors
+    /// When there is none of that name, or the file holds none.
+    pub fn matrix(&self) -> Result<Option<&'static Matrix>, Failure> {
+        self.matrix.as_deref().map(Matrix::named).transpose().map_err(Failure::input)
+    }
+}
 
 /// Numbers of processors: one, or `FIRST..LAST` for the powers of two from the first to the last.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -73,6 +93,8 @@ pub fn after_help(examples: &str) -> String {
     format!("Programs, each of which checks its own results:\n{names}\n\n{examples}")
 }
 
+/// The heading of parameters of programs.
+const HEADING: &str = "Parameters of programs (--list)";
 /// Characters in a line of names.
 const LINE: usize = 96;
 
@@ -101,7 +123,8 @@ impl FromArgMatches for ParameterFlags {
             let values = matches.get_many::<u64>(name)?.copied().collect();
             Some((name.to_owned(), values))
         };
-        Ok(Self(parameters().into_iter().filter_map(|(name, _)| given(name)).collect()))
+        let values = parameters().into_iter().filter_map(|(name, _)| given(name)).collect();
+        Ok(Self { values, matrix: matches.get_one(MATRIX).cloned() })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -111,11 +134,15 @@ impl FromArgMatches for ParameterFlags {
 
 impl Args for ParameterFlags {
     fn augment_args(command: clap::Command) -> clap::Command {
-        parameters().into_iter().fold(command, |command, (name, programs)| {
+        let matrix = Arg::new(MATRIX).long(MATRIX).value_name("NAME|FILE").help_heading(HEADING).help(format!(
+            "Of cholesky: the matrix in place of the mesh's: {}, or a file of a symmetric matrix in the coordinate format of \
+             Matrix Market, packed by gzip or not",
+            Matrix::names()
+        ));
+        parameters().into_iter().fold(command.arg(matrix), |command, (name, programs)| {
             let flag = Arg::new(name).long(name).value_name("N").value_parser(value_parser!(u64));
             let flag = flag.value_delimiter(',').action(ArgAction::Append);
-            command
-                .arg(flag.help(format!("Of {}", programs.join(", "))).help_heading("Parameters of programs (--list)"))
+            command.arg(flag.help(format!("Of {}", programs.join(", "))).help_heading(HEADING))
         })
     }
 
@@ -124,7 +151,7 @@ impl Args for ParameterFlags {
     }
 }
 
-/// Every parameter that a program has, with the programs that have it.
+/// Every parameter that a program has, with the programs that have it, and those of code, which all have.
 fn parameters() -> Vec<(&'static str, Vec<&'static str>)> {
     let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
     for program in Workload::all() {
@@ -135,6 +162,7 @@ fn parameters() -> Vec<(&'static str, Vec<&'static str>)> {
             }
         }
     }
+    found.extend(Code::PARAMETERS.iter().map(|parameter| (parameter.name, vec!["every built-in program"])));
     found
 }
 

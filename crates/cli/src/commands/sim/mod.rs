@@ -175,7 +175,8 @@ impl SimCommand {
             machines: self.machines.varied(&variations)?,
             variations,
             programs: self.programs.clone(),
-            parameters: self.parameters.0.clone(),
+            parameters: self.parameters.values.clone(),
+            matrix: self.parameters.matrix()?,
             cpus: self.cpus.iter().flat_map(|processors| processors.0.iter().copied()).collect(),
             options: sim::Options { seed: self.seed, attribute: self.causes, ..sim::Options::default() },
         })

@@ -167,6 +167,7 @@ mod tests {
             wait_ns: None,
             communication_ns: None,
             coherence_ns: None,
+            mix: None,
         };
         let controller = |node, accesses, misses| ControllerStatistics {
             node: NodeId(node),

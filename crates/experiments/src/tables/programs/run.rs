@@ -149,7 +149,7 @@ impl Runs<'_> {
         if quick && !QUICK_CPUS.contains(&point.cpus) {
             return Ok(None);
         }
-        let run = ProgramRun { workload: workload(program, point, quick)?, cpus: point.cpus };
+        let run = ProgramRun::new(workload(program, point, quick)?, point.cpus);
         let processes = point.processes;
         let subject = match point.scheduling {
             Some(scheduling) => Subject::Scheduled(Scheduled { run, processes, scheduling }),

@@ -3,12 +3,14 @@
 mod mesh;
 mod panels;
 mod symbolic;
+mod system;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mesh::{FREEDOMS, Mesh};
+use mesh::Mesh;
 use panels::{Layout, Panels};
-use symbolic::Symbolic;
+use symbolic::{Cutting, Symbolic};
+use system::System;
 
 use crate::Blocks;
 use crate::parallel::{Array, Locks, Share};
@@ -25,7 +27,9 @@ program! {
     /// Matrices are those of meshes of bricks with three displacements at each node. The default has the 1806 rows of BCSSTK14;
     /// a length of 37, width of 11 and height of 4 the 4884 rows of BCSSTK16 (tk16 of SPLASH), 62 numbers a row instead of 59.
     /// Ordering, by minimum degree, and structure are found before the program begins: SPLASH reads ordered matrices from files.
-    Cholesky is "cholesky": "supernodal factorisation of a finite-element matrix: panels, and queues of tasks under locks" {
+    /// A matrix from a file takes the place of the mesh ([`Matrix`](crate::Matrix)), with its rows in the order of the file.
+    Cholesky is "cholesky": "supernodal factorisation of a finite-element matrix: panels, and queues of tasks under locks",
+        of matrix {
         /// Nodes along the mesh.
         length: 43, 1 to 512;
         /// Nodes across it.
@@ -33,7 +37,11 @@ program! {
         /// Nodes upwards.
         height: 1, 1 to 64;
         /// Columns of a panel, at most.
-        panel: 8, 1 to 64;
+        panel: 8, 1 to 4096;
+        /// KiB of a panel, at most, as SPLASH's program cuts supernodes to fit the cache; 0 for any size.
+        fit: 0, 0 to 1048576;
+        /// 1: the rows of a file's matrix are ordered by minimum degree. 0: they are in order already.
+        reorder: 0, 0 to 1;
     }
 }
 
@@ -82,8 +90,14 @@ impl<'r, R> Queues<'r, R> {
 }
 
 impl Cholesky {
-    fn mesh(&self) -> Mesh {
-        Mesh { nodes: [self.length, self.width, self.height].map(|nodes| nodes as usize) }
+    fn system(&self) -> System {
+        let mesh = || Mesh { nodes: [self.length, self.width, self.height].map(|nodes| nodes as usize) };
+        self.matrix.map_or_else(|| System::Mesh(mesh()), System::Matrix)
+    }
+
+    fn cutting(&self) -> Cutting {
+        let numbers = (self.fit > 0).then_some((self.fit << 10) as usize / size_of::<f64>());
+        Cutting { reorder: self.reorder == 1 || self.matrix.is_none(), width: self.panel as usize, numbers }
     }
 
     /// The structure of the factor. All threads of a run want the same one, and so do all runs of a sweep: the latest is kept.
@@ -93,7 +107,7 @@ impl Cholesky {
         if let Some((_, symbolic)) = latest.as_ref().filter(|(program, _)| program == self) {
             return symbolic.clone();
         }
-        let symbolic = Arc::new(Symbolic::new(&self.mesh(), self.panel as usize));
+        let symbolic = Arc::new(Symbolic::new(&self.system(), self.cutting()));
         *latest = Some((*self, symbolic.clone()));
         symbolic
     }
@@ -110,17 +124,17 @@ impl Cholesky {
 
     /// The matrix where a panel is, row by row; zero above the diagonal and where only the factor is not.
     fn panel(&self, symbolic: &Symbolic, number: usize, seed: u64) -> Vec<f64> {
-        let (mesh, panel) = (self.mesh(), &symbolic.panels[number]);
+        let (system, freedoms, panel) = (self.system(), symbolic.freedoms, &symbolic.panels[number]);
         let (rows, width) = (&symbolic.rows[panel.rows.clone()], panel.columns.len());
         let mut values = vec![0.0; rows.len() * width];
-        let first = panel.columns.start / FREEDOMS;
-        for at in first..panel.columns.end.div_ceil(FREEDOMS) {
+        let first = panel.columns.start / freedoms;
+        for at in first..panel.columns.end.div_ceil(freedoms) {
             let node = symbolic.order[at];
-            for other in mesh.neighbours(node).into_iter().chain([node]) {
-                let block = mesh.block(other, node, seed);
-                let parts = (0..FREEDOMS).flat_map(|row| (0..FREEDOMS).map(move |column| (row, column)));
+            for other in system.neighbours(node).into_iter().chain([node]) {
+                let block = system.block(other, node, seed);
+                let parts = (0..freedoms).flat_map(|row| (0..freedoms).map(move |column| (row, column)));
                 for (down, right) in parts {
-                    let (row, column) = (symbolic.place[other] * FREEDOMS + down, at * FREEDOMS + right);
+                    let (row, column) = (symbolic.place[other] * freedoms + down, at * freedoms + right);
                     if row >= column && panel.columns.contains(&column) {
                         let place = rows.partition_point(|&each| each < row);
                         values[place * width + column - panel.columns.start] = block[down][right];
@@ -212,7 +226,7 @@ impl Program for Cholesky {
     fn check(&self, shape: &Shape, read: &dyn Fn(usize, usize) -> u64) -> Result<(), Wrong> {
         let symbolic = self.symbolic();
         let layout = Layout::new(shape, &symbolic);
-        let count = symbolic.order.len() * FREEDOMS;
+        let count = symbolic.order.len() * symbolic.freedoms;
         let value = |panel: usize, word: usize| f64::from_bits(read(VALUES, layout.firsts[panel] + word));
         // Of each row of the factor, the numbers before the diagonal, each with its panel, its place among the rows there, and
         // its column there.

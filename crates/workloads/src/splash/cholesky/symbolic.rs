@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::mesh::{FREEDOMS, Mesh};
+use super::system::System;
 
 /// A panel: columns that follow each other and have, from the first one's diagonal on, equal rows.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -18,9 +18,22 @@ pub struct Panel {
     pub sources: usize,
 }
 
-/// The structure of the factor of a mesh's matrix.
+/// How a factor is found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cutting {
+    /// Whether nodes are eliminated by minimum degree; else in the order of their numbers.
+    pub reorder: bool,
+    /// Columns of a panel, at most.
+    pub width: usize,
+    /// Numbers of a panel, at most, unless a single column has more; none for any number.
+    pub numbers: Option<usize>,
+}
+
+/// The structure of the factor of a matrix.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Symbolic {
+    /// Columns of a node.
+    pub freedoms: usize,
     /// The nodes in the order of elimination, and the place of each in it.
     pub order: Vec<usize>,
     pub place: Vec<usize>,
@@ -40,6 +53,14 @@ struct Quotient {
 }
 
 impl Quotient {
+    /// Nothing is eliminated yet.
+    fn of(system: &System) -> Self {
+        let count = system.count();
+        let neighbours = (0..count).map(|node| system.neighbours(node)).collect();
+        let empty = || vec![Vec::new(); count];
+        Self { neighbours, elements: empty(), members: empty(), marks: vec![0; count], time: 0 }
+    }
+
     /// The nodes that elimination of `node` would join.
     fn reach(&mut self, node: usize) -> Vec<usize> {
         self.time += 1;
@@ -71,15 +92,24 @@ impl Quotient {
     }
 }
 
+/// Eliminates nodes in the order of their numbers. Returns them as [`minimum_degree`] does.
+fn as_numbered(system: &System) -> Vec<(usize, Vec<usize>)> {
+    let mut graph = Quotient::of(system);
+    let eliminate = |node| {
+        let reached = graph.reach(node);
+        graph.eliminate(node, &reached);
+        (node, reached)
+    };
+    (0..system.count()).map(eliminate).collect()
+}
+
 /// Eliminates nodes, always one of those that then join fewest (minimum degree, on the quotient graph: George and Liu 1989).
 /// Returns them in order, each with the nodes that it joins: the rows of its column.
-fn minimum_degree(mesh: &Mesh) -> Vec<(usize, Vec<usize>)> {
-    let count = mesh.count();
-    let neighbours: Vec<Vec<usize>> = (0..count).map(|node| mesh.neighbours(node)).collect();
-    let mut degrees: Vec<usize> = neighbours.iter().map(Vec::len).collect();
+fn minimum_degree(system: &System) -> Vec<(usize, Vec<usize>)> {
+    let count = system.count();
+    let mut graph = Quotient::of(system);
+    let mut degrees: Vec<usize> = graph.neighbours.iter().map(Vec::len).collect();
     let mut waiting: BTreeSet<(usize, usize)> = degrees.iter().copied().zip(0..count).collect();
-    let empty = || vec![Vec::new(); count];
-    let mut graph = Quotient { neighbours, elements: empty(), members: empty(), marks: vec![0; count], time: 0 };
     let mut order = Vec::with_capacity(count);
     while let Some((_, node)) = waiting.pop_first() {
         let reached = graph.reach(node);
@@ -128,19 +158,21 @@ fn postorder(eliminated: &[(usize, Vec<usize>)]) -> (Vec<usize>, Vec<Vec<usize>>
 }
 
 impl Symbolic {
-    /// The structure for panels of at most `width` columns.
-    pub fn new(mesh: &Mesh, width: usize) -> Self {
-        let (order, structure) = postorder(&minimum_degree(mesh));
+    /// The structure of the factor of `system`, cut into panels.
+    pub fn new(system: &System, cutting: Cutting) -> Self {
+        let eliminated = if cutting.reorder { minimum_degree(system) } else { as_numbered(system) };
+        let (order, structure) = postorder(&eliminated);
         let mut place = vec![0; order.len()];
         order.iter().enumerate().for_each(|(at, &node)| place[node] = at);
-        let mut symbolic = Self { order, place, rows: Vec::new(), panels: Vec::new() };
+        let freedoms = system.freedoms();
+        let mut symbolic = Self { freedoms, order, place, rows: Vec::new(), panels: Vec::new() };
         let mut first = 0;
         for at in 0..structure.len() {
             // The next column has the same rows but for its own.
             let goes_on =
                 structure[at].first() == Some(&(at + 1)) && structure[at].len() == structure[at + 1].len() + 1;
             if !goes_on {
-                symbolic.add_supernode(first..at + 1, &structure[at], width);
+                symbolic.add_supernode(first..at + 1, &structure[at], cutting);
                 first = at + 1;
             }
         }
@@ -149,12 +181,14 @@ impl Symbolic {
     }
 
     /// Adds a supernode of nodes that follow each other, with the rows below it, cut into panels of equal width but for one.
-    fn add_supernode(&mut self, nodes: Range<usize>, below: &[usize], width: usize) {
-        let first_row = self.rows.len();
-        let freedoms = |node: usize| node * FREEDOMS..(node + 1) * FREEDOMS;
-        self.rows.extend(nodes.clone().chain(below.iter().copied()).flat_map(freedoms));
-        let (start, columns) = (nodes.start * FREEDOMS, nodes.len() * FREEDOMS);
-        let count = columns.div_ceil(width);
+    fn add_supernode(&mut self, nodes: Range<usize>, below: &[usize], cutting: Cutting) {
+        let (first_row, freedoms) = (self.rows.len(), self.freedoms);
+        let own = |node: usize| node * freedoms..(node + 1) * freedoms;
+        self.rows.extend(nodes.clone().chain(below.iter().copied()).flat_map(own));
+        let (start, columns) = (nodes.start * freedoms, nodes.len() * freedoms);
+        let rows = self.rows.len() - first_row;
+        let fitting = cutting.numbers.map_or(cutting.width, |numbers| (numbers / rows).max(1));
+        let count = columns.div_ceil(fitting.min(cutting.width));
         for panel in 0..count {
             let (from, to) = (panel * columns / count, (panel + 1) * columns / count);
             self.panels.push(Panel {
@@ -168,7 +202,7 @@ impl Symbolic {
 
     /// Finds which panels change which.
     fn connect(&mut self) {
-        let columns = self.order.len() * FREEDOMS;
+        let columns = self.order.len() * self.freedoms;
         let mut panel_of = vec![0; columns];
         for (number, panel) in self.panels.iter().enumerate() {
             panel_of[panel.columns.clone()].fill(number);
@@ -192,6 +226,12 @@ impl Symbolic {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::matrix::Matrix;
+    use crate::splash::cholesky::mesh::{FREEDOMS, Mesh};
+
+    const fn cut(width: usize) -> Cutting {
+        Cutting { reorder: true, width, numbers: None }
+    }
 
     /// Structure of the factor by its definition: eliminating a column joins all its rows.
     fn fill(mesh: &Mesh, place: &[usize]) -> Vec<BTreeSet<usize>> {
@@ -213,7 +253,7 @@ mod tests {
     fn panels_have_the_rows_that_elimination_fills() {
         for (nodes, width) in [([5, 4, 3], 7), ([9, 7, 1], 4), ([1, 1, 1], 8), ([12, 1, 1], 2)] {
             let mesh = Mesh { nodes };
-            let symbolic = Symbolic::new(&mesh, width);
+            let symbolic = Symbolic::new(&System::Mesh(mesh), cut(width));
             let expected = fill(&mesh, &symbolic.place);
             let mut next = 0;
             for panel in &symbolic.panels {
@@ -235,9 +275,33 @@ mod tests {
     /// A plate of 30 by 30 nodes: in its natural order, its band of 32 nodes fills.
     #[test]
     fn minimum_degree_fills_less_than_a_band() {
-        let symbolic = Symbolic::new(&Mesh { nodes: [30, 30, 1] }, 8);
+        let symbolic = Symbolic::new(&System::Mesh(Mesh { nodes: [30, 30, 1] }), cut(8));
         let words: usize = symbolic.panels.iter().map(|panel| panel.columns.len() * panel.rows.len()).sum();
         let band = 30 * 30 * FREEDOMS * 32 * FREEDOMS;
         assert!(words < band * 3 / 4, "{words} {band}");
+    }
+
+    /// Hexsel and Topham, section 2: the factor of BCSSTK14 has 110461 elements outside of the diagonal.
+    #[test]
+    fn the_factor_of_bcsstk14_has_its_published_size() {
+        let system = System::Matrix(Matrix::named("bcsstk14").expect("it is built in"));
+        let below = |cutting| -> usize {
+            let symbolic = Symbolic::new(&system, cutting);
+            let of =
+                |panel: &Panel| (0..panel.columns.len()).map(|column| panel.rows.len() - column - 1).sum::<usize>();
+            symbolic.panels.iter().map(of).sum()
+        };
+        assert_eq!(below(Cutting { reorder: false, ..cut(8) }), 110_461);
+        let reordered = below(cut(8));
+        assert!((95_000..125_000).contains(&reordered), "{reordered}");
+    }
+
+    #[test]
+    fn panels_have_no_more_numbers_than_allowed() {
+        let system = System::Matrix(Matrix::named("bcsstk14").expect("it is built in"));
+        let limit = 2000;
+        let symbolic = Symbolic::new(&system, Cutting { reorder: false, width: 64, numbers: Some(limit) });
+        let most = symbolic.panels.iter().map(|panel| panel.columns.len() * panel.rows.len()).max();
+        assert!(most.is_some_and(|most| most > limit / 2 && most <= limit), "{most:?}");
     }
 }
