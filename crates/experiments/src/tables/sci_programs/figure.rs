@@ -223,7 +223,7 @@ fn misses(row: &SimulationRow, mix: &ReferenceMix) -> [u64; 2] {
     let of = |access: &str| {
         row.misses.iter().filter(|(name, _)| name.starts_with(access)).map(|(_, count)| count).sum::<u64>()
     };
-    [of("read.") - mix.private_load_misses, of("write.") - mix.private_store_misses]
+    [of("read.").saturating_sub(mix.private_load_misses), of("write.").saturating_sub(mix.private_store_misses)]
 }
 
 /// The part of `references` that do not miss.
