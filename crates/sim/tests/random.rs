@@ -189,7 +189,8 @@ fn equal_tests_give_equal_reports() {
     assert_ne!(passes(&test, &description), passes(&RandomTest::new(6), &description));
 }
 
-/// Rings of SCI nodes in every form: pass-transmission options, buffers of one packet, other processors and networks.
+/// Rings of SCI nodes in every form: pass-transmission options, buffers of one packet, other processors and networks, several
+/// processors and memories a node.
 #[test]
 fn sci_rings_survive() {
     let tiny = [("sci_ring.output_packets", "1"), ("sci_ring.input_packets", "1")];
@@ -203,7 +204,9 @@ fn sci_rings_survive() {
         ("processor.outstanding_upgrades", "4"),
         ("sci.rollout_first", "false"),
     ];
-    let cases: [(u16, &[(&str, &str)]); 10] = [
+    let pairs = [("topology.processors_per_node", "2"), ("memory.controllers", "2")];
+    let fours = [&one[..], &[("topology.processors_per_node", "4"), ("topology.memory_nodes", "1")]].concat();
+    let cases: [(u16, &[(&str, &str)]); 13] = [
         (1, &[]),
         (2, &[]),
         (3, &one),
@@ -214,6 +217,9 @@ fn sci_rings_survive() {
         (6, &[("topology.memory_nodes", "2")]),
         (33, &[("processor.clock_mhz", "200"), ("l2.hit_cycles", "7"), ("l2.tag_check_cycles", "15")]),
         (64, &several),
+        (2, &pairs),
+        (16, &pairs),
+        (24, &fours),
     ];
     for (processors, changes) in cases {
         survives(&format!("sci-ring-{processors}p"), changes, 4000);

@@ -76,9 +76,6 @@ fn topology(description: &Description) -> Result<(), Conflict> {
     if per_node != 1 && description.controller.kind == ControllerKind::Magic {
         return Err(Conflict::new("topology.processors_per_node", "MAGIC serves one processor", "1"));
     }
-    if per_node != 1 && description.controller.kind == ControllerKind::Sci {
-        return Err(Conflict::new("topology.processors_per_node", "an SCI node has one coherent cache", "1"));
-    }
     if per_node > 2 && description.controller.kind == ControllerKind::Hub {
         return Err(Conflict::new("topology.processors_per_node", "a Hub serves at most two processors", "1 or 2"));
     }
@@ -441,8 +438,7 @@ fn memories(description: &Description) -> Result<(), Conflict> {
     let chip = match description.controller.kind {
         ControllerKind::Hub => "a Hub has one memory, with the directory beside it",
         ControllerKind::Magic => "MAGIC has one memory, and no part of its own for another",
-        ControllerKind::Sci => "the SCI controller of a node has one memory, of banks ([banks])",
-        ControllerKind::SnoopingBus => return Ok(()),
+        ControllerKind::Sci | ControllerKind::SnoopingBus => return Ok(()),
     };
     match description.memory.controllers {
         1 => Ok(()),

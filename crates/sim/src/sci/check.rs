@@ -5,7 +5,7 @@ use protocol::sci::{CacheLine, CacheState, MemoryLine, MemoryState};
 use units::{CpuId, LineAddr, NodeId};
 
 use super::SciNodes;
-use super::list::shown;
+use super::list::{Lists, shown};
 use crate::incoherence::{Incoherence, Unfinished};
 use crate::system::System;
 
@@ -16,8 +16,11 @@ impl System<SciNodes> {
         self.network.audit()?;
         for (node, state) in (0..).map(NodeId).zip(&self.controllers.nodes) {
             Unfinished::none(node, state.leaving as usize, "lines that leave their lists")?;
-            Unfinished::none(node, state.waiting.len(), "requests that wait for them")?;
-            let open = state.elements.values().filter(|element| element.line.outstanding.is_some()).count();
+        }
+        for (cpu, cache) in (0..).map(CpuId).zip(&self.controllers.caches) {
+            let node = self.node_of(cpu);
+            Unfinished::none(node, cache.waiting.len(), "requests that wait for them")?;
+            let open = cache.elements().filter(|element| element.line.outstanding.is_some()).count();
             Unfinished::none(node, open, "transactions")?;
         }
         let copies = self.copies_by_line();
@@ -27,7 +30,7 @@ impl System<SciNodes> {
             let memory = *self.controllers.memory.line(line);
             let mut newest = None;
             for &(cpu, copy) in copies {
-                let element = self.controllers.nodes[self.node_of(cpu).index()].element(line).line;
+                let element = self.controllers.caches[cpu.index()].element(line).line;
                 if shown(&element) != copy.state || !self.is_in_place(line, cpu, &element, &memory) {
                     let (state, directory) = (copy.state, memory.state.mnemonic());
                     return Err(Incoherence::UnknownCopy { cpu, line, state, directory });
@@ -56,13 +59,13 @@ impl System<SciNodes> {
     }
 
     fn neighbour(&self, cpu: CpuId, line: LineAddr) -> CacheLine {
-        self.controllers.nodes[self.node_of(cpu).index()].element(line).line
+        self.controllers.caches[cpu.index()].element(line).line
     }
 
     /// Every element is a copy of a processor, and every head that memory names is an element.
     fn count_lists(&self, copies: usize) -> Result<(), Incoherence> {
-        let SciNodes { nodes, memory, .. } = &self.controllers;
-        let all = || nodes.iter().flat_map(|node| node.elements.values());
+        let SciNodes { nodes, caches, memory, .. } = &self.controllers;
+        let all = || caches.iter().flat_map(Lists::elements);
         let elements = all().count();
         let node = NodeId(0);
         Unfinished::none(node, elements.abs_diff(copies), "list elements more or fewer than copies, over all nodes")?;

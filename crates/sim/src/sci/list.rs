@@ -1,9 +1,9 @@
-//! The sharing-list state of the lines of a node's cache, and of those that leave it.
+//! The sharing-list state of the lines of caches, and of those that leave them.
 
 use protocol::CopyState;
 use protocol::sci::{CacheLine, CacheState, Command};
 use rustc_hash::FxHashMap;
-use units::{CpuId, LineAddr, NodeId, Time};
+use units::{CpuId, Duration, LineAddr, Time};
 
 use crate::part::Banks;
 use crate::statistics::{Histogram, NodeStatistics, Tally};
@@ -11,7 +11,7 @@ use crate::statistics::{Histogram, NodeStatistics, Tally};
 use super::event::Opening;
 use super::timing::SciTiming;
 
-/// A line at a node's cache as an element of its sharing list.
+/// A line at a cache as an element of its sharing list.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(super) struct Element {
     /// The protocol's state. Its contents are out of date while the processor has the line.
@@ -24,16 +24,23 @@ pub(super) struct Element {
     pub(super) supplier: Option<CpuId>,
 }
 
-/// A node: the lists that its cache takes part in, and its memory.
-pub(super) struct Node {
-    /// The lines of its cache, and those that leave it.
-    pub(super) elements: FxHashMap<LineAddr, Element>,
+/// A coherent cache: an agent of its node, which may have several.
+#[derive(Default)]
+pub(super) struct Lists {
+    /// The lines of the cache, and those that leave it.
+    elements: FxHashMap<LineAddr, Element>,
     /// Lines that leave their lists.
     pub(super) leaving: u32,
     /// Misses that wait until lines have left their lists, oldest first.
     pub(super) waiting: Vec<Opening>,
-    /// The memory.
-    pub(super) banks: Banks,
+}
+
+/// A node without its caches.
+pub(super) struct Node {
+    /// The memories, among which lines lie in turn.
+    pub(super) memories: Vec<Banks>,
+    /// Lines that leave the lists of its caches.
+    pub(super) leaving: u32,
     /// Requests sent, by command.
     sent: [u64; Command::ALL.len()],
     /// Completed stores by the number of elements that they purged: the length of the sharing list (Hexsel and Topham,
@@ -41,16 +48,10 @@ pub(super) struct Node {
     purges: Histogram,
 }
 
-impl Node {
-    pub(super) fn new(timing: &SciTiming) -> Self {
-        Self {
-            elements: FxHashMap::default(),
-            leaving: 0,
-            waiting: Vec::new(),
-            banks: Banks::new(timing.banks),
-            sent: [0; Command::ALL.len()],
-            purges: Histogram::default(),
-        }
+impl Lists {
+    /// All lines of the cache, and those that leave it.
+    pub(super) fn elements(&self) -> impl Iterator<Item = &Element> {
+        self.elements.values()
     }
 
     /// The state of a line; that of no element if it is none.
@@ -67,6 +68,23 @@ impl Node {
         } else {
             self.elements.insert(line, element);
         }
+    }
+}
+
+impl Node {
+    /// An idle node with so many memories.
+    pub(super) fn new(timing: &SciTiming, memories: u32) -> Self {
+        Self {
+            memories: vec![Banks::new(timing.banks); memories as usize],
+            leaving: 0,
+            sent: [0; Command::ALL.len()],
+            purges: Histogram::default(),
+        }
+    }
+
+    /// Occupancy of all memories before `time`.
+    pub(super) fn memory_busy(&self, time: Time) -> Duration {
+        self.memories.iter().fold(Duration::ZERO, |sum, memory| sum + memory.busy_before(time))
     }
 
     #[inline]
@@ -85,7 +103,7 @@ impl Node {
             count: self.sent[command as usize],
             busy: Default::default(),
         };
-        let memory = self.banks.busy_before(Time::MAX);
+        let memory = self.memory_busy(Time::MAX);
         NodeStatistics {
             busy: memory,
             memory_busy: memory,
@@ -110,10 +128,4 @@ pub(super) const fn shown(line: &CacheLine) -> CopyState {
         | CacheState::HeadFreshToDirty => CopyState::SHARED,
         _ => CopyState::INVALID,
     }
-}
-
-/// The processor of a node that has one.
-#[inline]
-pub(super) const fn cpu_of(node: NodeId) -> CpuId {
-    CpuId(node.0)
 }

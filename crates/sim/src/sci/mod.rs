@@ -1,4 +1,4 @@
-//! The nodes of an SCI multiprocessor: a processor with its coherent cache, and memory, whose sharers form distributed
+//! The nodes of an SCI multiprocessor: processors with a coherent cache each, and memories, whose sharers form distributed
 //! lists (Hexsel and Topham, "The performance of SCI multiprocessor rings").
 //!
 //! The parts are the processor's caches and [`Banks`](crate::part::Banks); the network is whatever the description names,
@@ -11,6 +11,9 @@
 //!    own tags. The best transaction between two caches thus takes two accesses and the ring, the best one between cache and
 //!    memory one access, one memory access, two transfers of the line and the ring (Section 4, Express Ring, KSR1 and
 //!    Hector).
+//!
+//! Theirs have one processor and one memory a node. Where there are several, each cache is an element of lists like those of
+//! other nodes, and packets between agents of one node take no time besides that of the agents.
 
 mod check;
 mod event;
@@ -36,13 +39,15 @@ use crate::system::{Blueprint, Controller, Held, System};
 use crate::wire::{Interconnect, Network};
 
 use event::SciEvent;
-use list::{Element, Node, cpu_of, shown};
+use list::{Element, Lists, Node, shown};
 use timing::SciTiming;
 
 /// The nodes of a machine.
 pub struct SciNodes {
     timing: SciTiming,
     nodes: Vec<Node>,
+    /// By processor.
+    caches: Vec<Lists>,
     memory: LineTable<MemoryLine>,
     lines: LineMap,
     lookahead: Lookahead,
@@ -62,7 +67,11 @@ struct Lookahead {
 }
 
 impl Lookahead {
-    fn new(network: &Network, timing: &SciTiming) -> Self {
+    /// None where a node has several caches, whose requests to each other need no network.
+    fn new(network: &Network, timing: &SciTiming, caches: u32) -> Self {
+        if caches > 1 {
+            return Self { short: Duration::ZERO, long: Duration::ZERO, upgrades: 0 };
+        }
         let short = network.wires.soonest_delivery().unwrap_or(Duration::ZERO);
         // Requests that have left are counted, if the interconnect has no events of their own for them.
         let before = if network.wires.announces_early() { Duration::ZERO } else { timing.tag_check };
@@ -81,10 +90,11 @@ impl Controller for SciNodes {
         let (timing, count) = (SciTiming::new(description)?, network.topology().nodes().len());
         Ok(Self {
             timing,
-            nodes: (0..count).map(|_| Node::new(&timing)).collect(),
+            nodes: (0..count).map(|_| Node::new(&timing, description.memory.controllers)).collect(),
+            caches: (0..description.topology.processors).map(|_| Lists::default()).collect(),
             memory: LineTable::new(count, *lines),
             lines: *lines,
-            lookahead: Lookahead::new(network, &timing),
+            lookahead: Lookahead::new(network, &timing, description.topology.processors_per_node),
             rollout_first: sci.rollout_first,
         })
     }
@@ -98,7 +108,7 @@ impl Controller for SciNodes {
         true
     }
 
-    /// Only requests of other nodes act on a cache, and they come through the network.
+    /// Only requests of other caches act on a cache, and those of other nodes come through the network.
     #[inline]
     fn lookahead(&self) -> Duration {
         let Lookahead { short, long, upgrades } = self.lookahead;
@@ -162,39 +172,37 @@ impl Controller for SciNodes {
     }
 
     fn held(system: &System<Self>, node: NodeId, time: Time) -> Held {
-        let memory = system.controllers.nodes[node.index()].banks.busy_before(time);
+        let memory = system.controllers.nodes[node.index()].memory_busy(time);
         Held { controller: memory, memory, ..Held::default() }
     }
 }
 
 impl System<SciNodes> {
-    /// Applies a protocol handler to a line at the cache of `node`.
+    /// Applies a protocol handler to a line at the cache of `cpu`.
     fn handle_line<T>(
         &mut self,
-        node: NodeId,
+        cpu: CpuId,
         line: LineAddr,
         handler: impl FnOnce(&mut Element, &CacheSite) -> T,
     ) -> (T, Element) {
-        let cpu = cpu_of(node);
-        let mut element = self.controllers.nodes[node.index()].element(line);
+        let mut element = self.controllers.caches[cpu.index()].element(line);
         if !element.leaves && element.line.state.is_readable() {
             // The processor stores without notice.
             element.line.version = self.copy_of(cpu, line).version;
         }
         let site = CacheSite { cache: cpu, line, home: self.controllers.lines.home(line) };
         let result = handler(&mut element, &site);
-        self.controllers.nodes[node.index()].set(line, element);
+        self.controllers.caches[cpu.index()].set(line, element);
         (result, element)
     }
 
-    /// The processor of `node` takes the state of its copy, unless it has given up the line. Its miss on the line stays
+    /// The processor `cpu` takes the state of its copy, unless it has given up the line. Its miss on the line stays
     /// outstanding unless this `completes` it.
-    fn show(&mut self, node: NodeId, line: LineAddr, element: &Element, completes: bool) {
+    fn show(&mut self, cpu: CpuId, line: LineAddr, element: &Element, completes: bool) {
         if element.leaves {
             return;
         }
         let copy = CachedCopy { state: shown(&element.line), version: element.line.version };
-        let cpu = cpu_of(node);
         let processor = self.processor_mut(cpu);
         let open = processor.miss_on(line).and_then(|miss| processor.miss(miss)).is_some_and(|miss| !miss.is_granted());
         processor.set_copy(line, copy, open && !completes);
@@ -227,7 +235,7 @@ impl System<SciNodes> {
 
     fn on_arrive(&mut self, id: EnvelopeId) {
         match self.kernel.envelopes.get(id).message {
-            Packet::Request(request @ Request { to: Agent::Processor(_), .. }) => self.on_probe(id, &request),
+            Packet::Request(request @ Request { to: Agent::Processor(cpu), .. }) => self.on_probe(id, cpu, &request),
             Packet::Request(_) => self.on_memory(id),
             Packet::Response(response) => self.on_response(id, &response),
         }

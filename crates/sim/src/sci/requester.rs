@@ -3,11 +3,11 @@
 use protocol::contract::{Directory, Started};
 use protocol::sci::{CacheWork, Operation, Outcome, Packet, Progress, Protocol, Response};
 use protocol::{Access, ProtocolError};
-use units::{CpuId, LineAddr, NodeId};
+use units::{CpuId, LineAddr};
 
 use super::SciNodes;
 use super::event::{Opening, SciEvent};
-use super::list::{Element, cpu_of};
+use super::list::Element;
 use crate::fault::Fault;
 use crate::kernel::{EnvelopeId, Event};
 use crate::processor::Post;
@@ -33,25 +33,25 @@ impl System<SciNodes> {
         let Opening { miss, access, upgrades } = opening;
         self.controllers.lookahead.upgrades -= u32::from(upgrades);
         let Some(line) = self.processor_mut(cpu).miss(miss).map(|miss| miss.line) else { return };
-        let SciNodes { nodes, rollout_first, lookahead, .. } = &mut self.controllers;
-        let state = &mut nodes[node.index()];
+        let SciNodes { caches, rollout_first, lookahead, .. } = &mut self.controllers;
+        let state = &mut caches[cpu.index()];
         if *rollout_first && state.leaving > 0 || state.element(line).leaves {
             lookahead.upgrades += u32::from(upgrades);
             return state.waiting.push(opening);
         }
         let mut sent = None;
-        let (started, element) = self.handle_line(node, line, |element, site| {
+        let (started, element) = self.handle_line(cpu, line, |element, site| {
             (element.purged, element.supplier) = (0, None);
             Protocol.access(site, &mut element.line, access, &mut |packet| sent = Some(packet))
         });
-        self.show(node, line, &element, started == Started::Done);
+        self.show(cpu, line, &element, started == Started::Done);
         match sent {
             Some(request) => {
                 let id = self.packet(request);
                 self.on_send(node, id);
             }
             // The others have left the list meanwhile.
-            None => self.complete(node, line, Operation::Store, false, &element),
+            None => self.complete(cpu, line, Operation::Store, false, &element),
         }
     }
 
@@ -60,16 +60,17 @@ impl System<SciNodes> {
     pub(super) fn on_evict(&mut self, cpu: CpuId, post: &Post) {
         let (node, line) = (self.node_of(cpu), post.line);
         let mut sent = None;
-        self.handle_line(node, line, |element, site| {
+        self.handle_line(cpu, line, |element, site| {
             *element = Element { leaves: true, ..*element };
             element.line.version = post.copy.version;
             Protocol.evict(site, &mut element.line, &mut |packet| sent = Some(packet));
         });
         let Some(request) = sent else {
-            return debug_assert!(false, "node {node} evicts {line:?}, which is in no list");
+            return debug_assert!(false, "processor {cpu} evicts {line:?}, which is in no list");
         };
         let request = self.spoiled(request);
         let id = self.packet(request);
+        self.controllers.caches[cpu.index()].leaving += 1;
         self.controllers.nodes[node.index()].leaving += 1;
         let at = post.at + self.controllers.timing.tag_check;
         self.schedule_processor(cpu, at, Event::Node(SciEvent::Send(node, id)));
@@ -80,11 +81,11 @@ impl System<SciNodes> {
         let now = self.kernel.now;
         self.release_buffer(id, now);
         let node = self.kernel.envelopes.remove(id).to;
-        let (progress, element) = match self.receive(node, response) {
+        let (cpu, line) = (response.to, response.line);
+        let (progress, element) = match self.receive(response) {
             Ok(received) => received,
             Err(error) => return self.fail(error),
         };
-        let (cpu, line) = (cpu_of(node), response.line);
         if progress.nacked && !element.leaves {
             self.count_nack(cpu, line);
         }
@@ -101,15 +102,15 @@ impl System<SciNodes> {
             return self.schedule(node, ready, SciEvent::Send(node, id));
         }
         match progress.outcome {
-            Outcome::Completed(Operation::Rollout) => self.left(node, line),
-            Outcome::Completed(operation) => self.complete(node, line, operation, progress.filled, &element),
+            Outcome::Completed(Operation::Rollout) => self.left(cpu, line),
+            Outcome::Completed(operation) => self.complete(cpu, line, operation, progress.filled, &element),
             Outcome::Waiting => debug_assert!(false, "a transaction without a next request is complete"),
         }
     }
 
     /// The protocol's part of a response. Returns the line as its transaction has left it.
-    fn receive(&mut self, node: NodeId, response: &Response) -> Result<(Progress, Element), ProtocolError> {
-        let (received, element) = self.handle_line(node, response.line, |element, site| {
+    fn receive(&mut self, response: &Response) -> Result<(Progress, Element), ProtocolError> {
+        let (received, element) = self.handle_line(response.to, response.line, |element, site| {
             let before = element.line;
             let lines = std::slice::from_mut(&mut element.line);
             let work = Protocol.receive(site, lines, &Packet::Response(*response), &mut |_| ())?.work;
@@ -124,13 +125,13 @@ impl System<SciNodes> {
             Ok::<_, ProtocolError>(received)
         });
         let progress = received?;
-        self.show(node, response.line, &element, matches!(progress.outcome, Outcome::Completed(_)));
+        self.show(response.to, response.line, &element, matches!(progress.outcome, Outcome::Completed(_)));
         Ok((progress, element))
     }
 
     /// A miss is complete. Data that come with its last response cross to the cache now, earlier ones are in the buffer.
-    fn complete(&mut self, node: NodeId, line: LineAddr, operation: Operation, filled: bool, element: &Element) {
-        let (cpu, now) = (cpu_of(node), self.kernel.now);
+    fn complete(&mut self, cpu: CpuId, line: LineAddr, operation: Operation, filled: bool, element: &Element) {
+        let (node, now) = (self.node_of(cpu), self.kernel.now);
         let stores = operation == Operation::Store;
         if stores {
             self.controllers.nodes[node.index()].count_purge(element.purged);
@@ -143,7 +144,7 @@ impl System<SciNodes> {
         self.note_service(cpu, line, self.controllers.lines.home(line), served);
         self.observe_grant(cpu, line);
         let Some(miss) = self.processor_mut(cpu).miss_on(line) else {
-            return debug_assert!(false, "node {node} has asked for {line:?} without a miss");
+            return debug_assert!(false, "processor {cpu} has asked for {line:?} without a miss");
         };
         let timing = self.controllers.timing;
         let store = if stores { timing.store } else { Default::default() };
@@ -157,15 +158,15 @@ impl System<SciNodes> {
     }
 
     /// A replaced line has left its list: requests that have waited for it go on.
-    fn left(&mut self, node: NodeId, line: LineAddr) {
-        let cpu = cpu_of(node);
-        let now = self.kernel.now;
+    fn left(&mut self, cpu: CpuId, line: LineAddr) {
+        let (node, now) = (self.node_of(cpu), self.kernel.now);
+        self.controllers.caches[cpu.index()].leaving -= 1;
         self.controllers.nodes[node.index()].leaving -= 1;
         let mut number = 0;
-        while let Some(&opening) = self.controllers.nodes[node.index()].waiting.get(number) {
+        while let Some(&opening) = self.controllers.caches[cpu.index()].waiting.get(number) {
             let wanted = self.processor_mut(cpu).miss(opening.miss).map(|miss| miss.line);
-            let SciNodes { nodes, rollout_first, .. } = &mut self.controllers;
-            let state = &mut nodes[node.index()];
+            let SciNodes { caches, rollout_first, .. } = &mut self.controllers;
+            let state = &mut caches[cpu.index()];
             if *rollout_first && state.leaving > 0 || wanted.is_some_and(|line| state.element(line).leaves) {
                 number += 1;
                 continue;

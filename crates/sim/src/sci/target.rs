@@ -3,11 +3,11 @@
 use protocol::contract::{CacheSite, Directory, Handled};
 use protocol::sci::{CacheWork, Command, Packet, Protocol, Request, ServeWork};
 use protocol::{Agent, ProtocolError};
-use units::{NodeId, Time};
+use units::{CpuId, NodeId, Time};
 
 use super::SciNodes;
 use super::event::SciEvent;
-use super::list::{Element, cpu_of};
+use super::list::Element;
 use crate::fault::Fault;
 use crate::kernel::EnvelopeId;
 use crate::system::System;
@@ -28,7 +28,8 @@ impl System<SciNodes> {
             (Ok(_), _) => return debug_assert!(false, "memory responds to every request"),
             (Err(error), _) => return self.fail(error),
         };
-        let (banks, number, now) = (&mut nodes[node.index()].banks, lines.offset(line), self.kernel.now);
+        let ((memory, number), now) = (lines.memory(line), self.kernel.now);
+        let banks = &mut nodes[node.index()].memories[memory];
         let ready = match (work.data_read, work.data_write) {
             (true, _) => banks.read_whole(number, now),
             (false, true) => {
@@ -41,9 +42,9 @@ impl System<SciNodes> {
     }
 
     /// A request for the cache checks its tags.
-    pub(super) fn on_probe(&mut self, id: EnvelopeId, request: &Request) {
+    pub(super) fn on_probe(&mut self, id: EnvelopeId, cpu: CpuId, request: &Request) {
         let (now, node) = (self.kernel.now, self.kernel.envelopes.get(id).to);
-        let checked = self.processor_mut(cpu_of(node)).snoop(request.line, now);
+        let checked = self.processor_mut(cpu).snoop(request.line, now);
         self.schedule(node, checked, SciEvent::Serve(id));
     }
 
@@ -53,14 +54,16 @@ impl System<SciNodes> {
             let envelope = self.kernel.envelopes.get(id);
             (envelope.message, envelope.to)
         };
-        let Packet::Request(request) = message else { return debug_assert!(false, "caches serve requests") };
-        let (cpu, line, now) = (cpu_of(node), request.line, self.kernel.now);
+        let Packet::Request(request @ Request { to: Agent::Processor(cpu), .. }) = message else {
+            return debug_assert!(false, "caches serve requests");
+        };
+        let (line, now) = (request.line, self.kernel.now);
         let processor = self.processor_mut(cpu);
         if processor.miss_on(line).and_then(|miss| processor.miss(miss)).is_some_and(|miss| miss.is_granted()) {
             let again = now + self.controllers.timing.cycle;
             return self.schedule(node, again, SciEvent::Serve(id));
         }
-        let (work, response) = match self.serve(node, &request) {
+        let (work, response) = match self.serve(cpu, &request) {
             Ok(served) => served,
             Err(error) => return self.fail(error),
         };
@@ -81,23 +84,23 @@ impl System<SciNodes> {
     }
 
     /// The protocol's part of a request of another cache.
-    fn serve(&mut self, node: NodeId, request: &Request) -> Result<(ServeWork, Packet), ProtocolError> {
+    fn serve(&mut self, cpu: CpuId, request: &Request) -> Result<(ServeWork, Packet), ProtocolError> {
         let mut sent = None;
         let handler = |element: &mut Element, site: &CacheSite| {
             let lines = std::slice::from_mut(&mut element.line);
             Protocol.receive(site, lines, &Packet::Request(*request), &mut |packet| sent = Some(packet))
         };
-        let (progress, element) = self.handle_line(node, request.line, handler);
+        let (progress, element) = self.handle_line(cpu, request.line, handler);
         let keeps = self.observation.planted.is_some()
             && matches!(request.command, Command::FreshInvalid | Command::ValidInvalid)
             && self.strikes(Fault::KeptCopy);
         if !keeps {
-            self.show(node, request.line, &element, false);
+            self.show(cpu, request.line, &element, false);
         }
         match (progress?.work, sent) {
             (CacheWork::Served(work), Some(response)) => Ok((work, response)),
             _ => Err(ProtocolError {
-                at: Agent::Processor(cpu_of(node)),
+                at: Agent::Processor(cpu),
                 message: request.command.mnemonic(),
                 state: element.line.state.mnemonic(),
                 reason: "a cache responds to every request",

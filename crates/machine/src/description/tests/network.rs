@@ -76,11 +76,6 @@ fn impossible_sci_rings_are_refused() {
         ("sci-ring-8p", "[topology]\nprocessors = 0", "my.toml:3: topology.processors = 0: it is less than 1;"),
         (
             "sci-ring-8p",
-            "[topology]\nprocessors_per_node = 2",
-            "my.toml:3: topology.processors_per_node = 2: an SCI node has one coherent cache; accepted: 1",
-        ),
-        (
-            "sci-ring-8p",
             "[sci_ring]\ninput_packets = 0",
             "my.toml:3: sci_ring.input_packets = 0: it is less than 1; accepted: a whole number from 1 to 1024",
         ),
