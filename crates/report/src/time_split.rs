@@ -8,10 +8,10 @@ use crate::simulations::{varied, with};
 use crate::{Column, StackedBars, Table};
 
 /// The parts of a processor's time as they are shown: what each is called, and the records' names that it adds up.
-const PARTS: [(&str, &[&str]); 13] = [
+const PARTS: [(&str, &[&str]); 12] = [
     ("busy", &["busy"]),
-    ("caches", &["primary", "secondary", "tertiary", "write-buffer", "write-through"]),
-    ("private data", &["private."]),
+    // Private references of unoptimised code go to a small frame, and hardly beyond the caches.
+    ("caches", &["primary", "secondary", "tertiary", "write-buffer", "write-through", "private."]),
     ("read local", &["read.local."]),
     ("read 2 hops", &["read.local-third.", "read.remote."]),
     ("read 3 hops", &["read.remote-third."]),
