@@ -1,5 +1,5 @@
 //! Programs on SCI rings (Hexsel and Topham). One shape for all their tables and figures: the words of table,
-//! row and column name program, machine and figure of a cell ([`Cell`]).
+//! row and column name program, machine and figure of a cell (`words`).
 
 mod figure;
 mod programs;

@@ -12,7 +12,7 @@ use super::words::Point;
 use super::{INFINITE, SIZES};
 use crate::error::ExperimentError;
 
-/// The published figures that [`Program::code`] was fitted to, one ring of Table 1: the other rings are predictions.
+/// The published figures that the code of programs was fitted to, one ring of Table 1: the other rings are predictions.
 pub const CALIBRATED_ON: &str = "hexsel/1 rows cholesky at 4, mp3d at 4, water at 4, ge at 4, mmult at 4, paths at 4 \
                                  columns shared, shared-writes, private, private-writes, instructions";
 
