@@ -335,7 +335,7 @@ fn calibration(systems: &Systems, other: Option<&Description>) -> Result<Calibra
             program.calibrated_on().iter().map(|&entry| (format!("program {}", program.name()), entry.to_owned()));
         stated.extend(own);
     }
-    stated.push(("the programs of hexsel".to_owned(), sci_programs::CALIBRATED_ON.to_owned()));
+    stated.extend(sci_programs::CALIBRATED_ON.map(|entry| ("the programs of hexsel".to_owned(), entry.to_owned())));
     let mut entries = Vec::new();
     for (fitted, entry) in &stated {
         let parsed = CalibratedOn::parse(fitted, entry)?;

@@ -91,7 +91,7 @@ impl Team {
 /// as the processor allows. Simulated time passes for the program whenever it must wait. Memory is addressed by
 /// physical or by virtual addresses; the operating system places the pages of the latter.
 pub struct Thread<'a> {
-    yielder: &'a Yielder<Box<Processor>, (Box<Processor>, Wait)>,
+    yielder: &'a Yielder<Box<Processor>, Box<Processor>>,
     /// `None` only while the thread is suspended.
     pub(crate) processor: Option<Box<Processor>>,
     pub(crate) team: Rc<Team>,
@@ -101,7 +101,7 @@ pub struct Thread<'a> {
 
 impl<'a> Thread<'a> {
     pub(crate) fn new(
-        yielder: &'a Yielder<Box<Processor>, (Box<Processor>, Wait)>,
+        yielder: &'a Yielder<Box<Processor>, Box<Processor>>,
         processor: Box<Processor>,
         team: Rc<Team>,
     ) -> Self {
@@ -138,7 +138,7 @@ impl<'a> Thread<'a> {
     pub(crate) fn suspend(&mut self, wait: Wait) {
         if let Some(mut processor) = self.processor.take() {
             processor.suspend(wait);
-            self.processor = Some(self.yielder.suspend((processor, wait)));
+            self.processor = Some(self.yielder.suspend(processor));
             if let Some((hook, argument)) = self.on_resume {
                 hook(argument);
             }

@@ -77,9 +77,7 @@ fn beyond_the_ring(system: &System, size: u16) -> Formula {
     };
     let ring = system.description.sci_ring.as_ref();
     let around = ring.map_or(Duration::ZERO, |ring| {
-        // Each packet ends a symbol time after it begins for each symbol but the first.
-        let symbols = ring.command_symbols + ring.long_command_symbols - 2;
-        (ring.wire + ring.stripper) * u64::from(size) + ring.symbol * u64::from(symbols)
+        ring.way(size.into()) + ring.tail(ring.command_symbols) + ring.tail(ring.long_command_symbols)
     });
     purge(2).less(purge(1)).less(ns(around))
 }

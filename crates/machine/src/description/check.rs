@@ -373,8 +373,8 @@ fn network(description: &Description) -> Result<(), Conflict> {
 }
 
 /// The packets of an SCI ring carry the lines, an echo replaces any packet, delays are whole symbols, and joined rings are of
-/// the same size. Packets of one
-/// node may overtake each other if several requests wait for their echoes, which only SCI's own protocol permits.
+/// the same size. Packets of one node may overtake each other if several requests wait for their echoes, which only SCI's own
+/// protocol permits.
 fn sci_ring(description: &Description) -> Result<(), Conflict> {
     let Some(spec) = &description.sci_ring else { return Ok(()) };
     let line = description.coherent_cache();

@@ -35,6 +35,15 @@ fn texts(document: &Document<'_>) -> HashMap<String, usize> {
     counts
 }
 
+/// Every node of `machine` has its name in the picture once, and the last one, which is the legend's example, once more.
+fn nodes_are_named(machine: &Topology, texts: &HashMap<String, usize>) {
+    let last = machine.nodes().len() - 1;
+    for (at, node) in machine.nodes().iter().enumerate() {
+        let count = texts.get(&format!("n{}", node.id)).copied().unwrap_or(0);
+        assert_eq!(count, 1 + usize::from(at == last), "{}: {:?}", machine.name(), node.id);
+    }
+}
+
 #[test]
 fn every_size_is_a_document_of_finite_numbers_inside_its_page() {
     let origins = (2..=512).step_by(2).map(topology);
@@ -115,9 +124,7 @@ fn every_part_of_flash_is_drawn_once() {
         let count = |text: String| texts.get(&text).copied().unwrap_or(0);
         // The legend's examples are the last node, its router, and a mesh router of each network.
         let last = machine.nodes().len() - 1;
-        for (at, node) in machine.nodes().iter().enumerate() {
-            assert_eq!(count(format!("n{}", node.id)), 1 + usize::from(at == last), "{processors}P: {:?}", node.id);
-        }
+        nodes_are_named(&machine, &texts);
         let first_mesh = machine.routers().iter().position(|router| router.is_mesh());
         for (at, router) in machine.routers().iter().enumerate() {
             let mesh = first_mesh.is_some_and(|first| (first..first + 2).contains(&at));
@@ -164,9 +171,7 @@ fn every_part_of_the_other_interconnects_is_drawn_once() {
             let count = |text: String| texts.get(&text).copied().unwrap_or(0);
             // The legend's examples are the last node and its router.
             let last = machine.nodes().len() - 1;
-            for (at, node) in machine.nodes().iter().enumerate() {
-                assert_eq!(count(format!("n{}", node.id)), 1 + usize::from(at == last), "{base} {kind}: {:?}", node.id);
-            }
+            nodes_are_named(&machine, &texts);
             for router in machine.routers() {
                 let example = router.id == machine.nodes()[last].router;
                 let name = format!("{}/r{}", router.module, router.slot);
@@ -189,14 +194,7 @@ fn every_part_of_joined_rings_is_drawn_once() {
         let count = |text: String| texts.get(&text).copied().unwrap_or(0);
         // The legend's examples are the last node, its link interface, and the first switch.
         let last = machine.nodes().len() - 1;
-        for (at, node) in machine.nodes().iter().enumerate() {
-            assert_eq!(
-                count(format!("n{}", node.id)),
-                1 + usize::from(at == last),
-                "{rings} of {on_ring}: {:?}",
-                node.id
-            );
-        }
+        nodes_are_named(&machine, &texts);
         for (at, router) in machine.routers().iter().enumerate() {
             let name = format!("{}/r{}", router.module, router.slot);
             assert_eq!(count(name.clone()), 1 + usize::from(at == last || at == last + 1), "{rings}: {name}");

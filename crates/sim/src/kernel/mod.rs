@@ -27,8 +27,8 @@ pub trait Message: Copy + Debug {
     /// Whether it carries a line.
     fn carries_line(&self) -> bool;
 
-    /// Whether its header names more than the shortest packet of an SCI ring has room for: the
-    /// home of the line besides the target, or an element of a sharing list.
+    /// Whether its header names more than the shortest packet of an SCI ring has room for: the home of the line besides the
+    /// target, or an element of a sharing list.
     fn extends_header(&self) -> bool {
         false
     }

@@ -124,6 +124,11 @@ impl Banks {
     pub fn busy_before(&self, time: Time) -> Duration {
         self.channels.iter().fold(Duration::ZERO, |sum, channel| sum + channel.busy_before(time))
     }
+
+    /// The same over all memories of a node.
+    pub fn all_busy_before(memories: &[Self], time: Time) -> Duration {
+        memories.iter().fold(Duration::ZERO, |sum, memory| sum + memory.busy_before(time))
+    }
 }
 
 #[cfg(test)]

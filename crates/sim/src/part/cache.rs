@@ -164,12 +164,29 @@ impl Cache {
     #[inline(always)]
     pub fn use_line(&mut self, line: u64) -> CopyState {
         let set = self.set_of(line);
+        if self.ways <= 2 {
+            return self.use_one_of_two(set, line);
+        }
         let last = self.recency.last(set);
         let tag = Tag(self.tags[set * self.ways + last]);
         if !tag.matches(line) {
             return self.use_other_way(set, line);
         }
         self.recency.touch_last(set, last);
+        tag.state()
+    }
+
+    /// The same for at most two ways. Both tags are read at once: a host that reads the most recently used way first waits for
+    /// two of its own caches' misses in a row.
+    #[inline(always)]
+    fn use_one_of_two(&mut self, set: usize, line: u64) -> CopyState {
+        let (base, second) = (set * self.ways, self.ways - 1);
+        let tags = [Tag(self.tags[base]), Tag(self.tags[base + second])];
+        let (way, tag) = if tags[1].matches(line) { (second, tags[1]) } else { (0, tags[0]) };
+        if !tag.matches(line) {
+            return CopyState::INVALID;
+        }
+        self.recency.touch_one_of_two(set, way);
         tag.state()
     }
 

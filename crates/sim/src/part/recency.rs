@@ -64,6 +64,12 @@ impl Recency {
         }
     }
 
+    /// As [`Self::touch`], of at most two ways, which have no other history.
+    #[inline]
+    pub(super) fn touch_one_of_two(&mut self, set: usize, way: usize) {
+        self.last[set] = way as u8;
+    }
+
     fn reorder(&mut self, set: usize, way: usize) {
         match &mut self.history {
             History::None { .. } => {}

@@ -80,6 +80,12 @@ impl Processor {
         self.ledger.waits = Some(wait);
     }
 
+    /// The wait with which the program was last suspended.
+    #[inline]
+    pub fn waits(&self) -> Option<Wait> {
+        self.ledger.waits
+    }
+
     /// Charges the time since the program was suspended to its wait, as far as the processor's clock has not passed it.
     #[inline]
     pub(super) fn resume(&mut self, now: Time) {

@@ -52,7 +52,7 @@ use spinning::{RoundState, Spin};
 use tlb::Tlb;
 use window::Window;
 
-/// The event that a suspended processor waits for.
+/// The event that a suspended processor waits for. It fits in two words, so that the host passes it in registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wait {
     /// Its own clock is ahead: earlier events come first.
@@ -73,8 +73,8 @@ pub enum Wait {
     Barrier,
     /// The departure of its copy of this line, on which it spins.
     Departure(LineAddr),
-    /// The departure of its copy of this line, on which its program's own loop spins in identical rounds, or this time.
-    Skipping(LineAddr, Time),
+    /// The departure of its copy of the line on which its program's own loop spins in identical rounds, or this time.
+    Skipping(Time),
     /// The repetition of all spinning loads, after a word has changed.
     Published,
     /// The completion of its misses, after which the operating system takes it off its processor.
@@ -84,6 +84,8 @@ pub enum Wait {
     /// A wake-up by another thread, or this time.
     Parked(Time),
 }
+
+const _: () = assert!(size_of::<Option<Wait>>() == 16);
 
 /// A request or notice of a processor to its node's controller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

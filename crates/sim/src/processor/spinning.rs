@@ -131,7 +131,7 @@ impl Processor {
         }
         let until = self.time + period * limit;
         self.spin = Some(Spin { line, next: self.time, period, round: Round::Same(Box::new(done)), departed: false });
-        Err(Wait::Skipping(line, until))
+        Err(Wait::Skipping(until))
     }
 
     /// Whether rounds of its program's own spin loops can be skipped: no observer needs each.

@@ -84,7 +84,7 @@ impl Node {
 
     /// Occupancy of all memories before `time`.
     pub(super) fn memory_busy(&self, time: Time) -> Duration {
-        self.memories.iter().fold(Duration::ZERO, |sum, memory| sum + memory.busy_before(time))
+        Banks::all_busy_before(&self.memories, time)
     }
 
     #[inline]

@@ -281,6 +281,6 @@ impl<B: Bus> Smp<B> {
 
     /// Occupancy of all channels of the memories before `time`.
     fn memory_busy(&self, time: Time) -> Duration {
-        self.memories.iter().fold(Duration::ZERO, |sum, memory| sum + memory.busy_before(time))
+        Banks::all_busy_before(&self.memories, time)
     }
 }

@@ -34,7 +34,8 @@ pub struct ThreadReport {
 /// Maximum look-ahead of a thread of a process with dynamic threads.
 const TURN: Duration = Duration(100_000_000);
 
-type Body = Coroutine<Box<Processor>, (Box<Processor>, Wait), Box<Processor>>;
+/// The program's stack. Processors alone pass to it and back: the wait of a suspended program lies in its processor.
+type Body = Coroutine<Box<Processor>, Box<Processor>, Box<Processor>>;
 
 /// A running program.
 pub(super) struct Running {
@@ -188,11 +189,11 @@ impl<C: Controller> System<C> {
         }
         let was = processor.measuring();
         match running.body.resume(processor) {
-            Step::Suspended((processor, wait)) => {
+            Step::Suspended(processor) => {
                 // The interval up to here is closed before the posts that follow it.
                 self.note_measuring(was, processor.measuring());
                 self.post(cpu, processor);
-                self.suspended(cpu, wait);
+                self.suspended(cpu);
             }
             Step::Finished(processor) => {
                 // A thread that has ended is not measured any longer.
@@ -239,6 +240,10 @@ impl<C: Controller> System<C> {
 
     /// Takes a processor back from its program, and passes its messages to its controller.
     fn post(&mut self, cpu: CpuId, mut processor: Box<Processor>) {
+        if !processor.has_posts() {
+            self.processors[cpu.index()] = Some(processor);
+            return self.check_observers();
+        }
         let mut posts = std::mem::take(&mut self.threads.posts);
         processor.swap_posts(&mut posts);
         self.processors[cpu.index()] = Some(processor);
@@ -256,7 +261,8 @@ impl<C: Controller> System<C> {
         }
     }
 
-    fn suspended(&mut self, cpu: CpuId, wait: Wait) {
+    fn suspended(&mut self, cpu: CpuId) {
+        let Some(wait) = self.processor(cpu).waits() else { return };
         let Some(running) = &mut self.threads.running[cpu.index()] else { return };
         running.wait = Some(wait);
         match wait {
@@ -285,7 +291,7 @@ impl<C: Controller> System<C> {
                 let time = self.processor(cpu).time();
                 self.resume_at(cpu, time.max(self.kernel.now));
             }
-            Wait::Skipping(_, until) => self.schedule_processor(cpu, until, Event::Resume(cpu)),
+            Wait::Skipping(until) => self.schedule_processor(cpu, until, Event::Resume(cpu)),
             Wait::Call => self.answer_calls(cpu),
             Wait::Parked(until) => self.park_until(cpu, until),
             _ => {}
@@ -392,9 +398,8 @@ pub(super) fn what(wait: Wait) -> String {
     match wait {
         Wait::Barrier => "others to come to a barrier".to_owned(),
         Wait::Parked(_) => "another thread to wake it".to_owned(),
-        Wait::Departure(line) | Wait::Skipping(line, _) => {
-            format!("a change in line {:#x}, such as of a lock or a flag", line.0)
-        }
+        Wait::Departure(line) => format!("a change in line {:#x}, such as of a lock or a flag", line.0),
+        Wait::Skipping(_) => "a change that its own loop looks for".to_owned(),
         other => format!("{other:?}"),
     }
 }

@@ -243,7 +243,7 @@ impl<C: Controller> System<C> {
         }
         match self.waits(cpu) {
             Some(Wait::Until(time)) => time == self.kernel.now,
-            Some(Wait::Parked(time) | Wait::Skipping(_, time)) => time <= self.kernel.now,
+            Some(Wait::Parked(time) | Wait::Skipping(time)) => time <= self.kernel.now,
             Some(Wait::Page(..)) => self.processor(cpu).time() <= self.kernel.now,
             _ => false,
         }

@@ -12,10 +12,16 @@ pub struct Meter {
     packets: u64,
     /// Packets that came out of this channel and bypassed the queue behind it.
     pub bypassed_packets: u64,
+    histograms: Option<Box<Histograms>>,
+}
+
+/// The histograms of a port that is watched.
+#[derive(Clone, Debug, Default)]
+struct Histograms {
     /// The occupancy account of the far end's queue, if watched.
-    queue: Option<Box<Queue>>,
+    queue: Option<Queue>,
     /// The age histogram of packets sent, if watched.
-    ages: Option<Box<[u64; CLASSES]>>,
+    ages: Option<[u64; CLASSES]>,
 }
 
 impl Meter {
@@ -32,24 +38,24 @@ impl Meter {
 
     /// Keeps an occupancy account of the far end's queue of `lane` from `now` on.
     pub fn watch_queue(&mut self, lane: usize, now: Time) {
-        self.queue.get_or_insert_with(|| Box::new(Queue::new(lane, now)));
+        self.histograms.get_or_insert_default().queue.get_or_insert_with(|| Queue::new(lane, now));
     }
 
     /// The occupancy account of the far end's queue, if `lane` is watched.
     #[inline]
     pub fn queue_mut(&mut self, lane: usize) -> Option<&mut Queue> {
-        self.queue.as_deref_mut().filter(|queue| queue.lane() == lane)
+        self.histograms.as_mut()?.queue.as_mut().filter(|queue| queue.lane() == lane)
     }
 
     /// Counts packets sent by age from now on.
     pub fn watch_ages(&mut self) {
-        self.ages.get_or_insert_default();
+        self.histograms.get_or_insert_default().ages.get_or_insert_default();
     }
 
     /// Counts `packets` sent after waiting for `waited`.
     #[inline]
     pub fn count_ages(&mut self, packets: u16, waited: Duration) {
-        if let Some(ages) = &mut self.ages {
+        if let Some(ages) = self.histograms.as_mut().and_then(|histograms| histograms.ages.as_mut()) {
             ages[age_class(waited)] += u64::from(packets);
         }
     }
@@ -88,10 +94,14 @@ pub fn registers(receiving: &dyn Metered, sending: &dyn Metered, mode: usize, ti
             exact[3] = time.since(Time::ZERO).0 / TICK.0;
         }
         1 => {
-            if let Some(queue) = &receiving.meter().queue {
+            if let Some(queue) = receiving.meter().histograms.as_ref().and_then(|histograms| histograms.queue.as_ref())
+            {
                 exact.copy_from_slice(&queue.ticks_before(time));
             }
         }
-        _ => exact.copy_from_slice(sending.meter().ages.as_deref().unwrap_or(&[0; CLASSES])),
+        _ => {
+            let ages = sending.meter().histograms.as_ref().and_then(|histograms| histograms.ages.as_ref());
+            exact.copy_from_slice(ages.unwrap_or(&[0; CLASSES]));
+        }
     }
 }

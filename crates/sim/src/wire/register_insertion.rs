@@ -73,7 +73,7 @@ pub struct RegisterInsertion {
     first_release: Time,
     /// Output buffers from which a packet has gone that has refused another.
     spaces: Vec<(NodeId, Subaction)>,
-    /// From the first symbol of a packet at its target to the announcement of its delivery, at most.
+    /// From the first symbol of a packet at its target to the announcement of its delivery, at most: less than to its last one.
     notice: Duration,
     /// The time of the event for which the ring waits.
     wake: Time,
@@ -147,7 +147,9 @@ impl RegisterInsertion {
             Ok(ring) => ring,
             Err(error) => panic!("{}: [sci_ring]: {error}", description.name),
         };
-        let notice = ring.spec().delivery_notice();
+        // A delivery at the very time of its announcement would come behind other events of that time or before them, as the
+        // ring happened to be run.
+        let notice = ring.spec().delivery_notice() - ring.spec().symbol;
         let entrances = vec![Entrance::default(); 2 * interfaces as usize];
         let meters = vec![Instant::default(); topology.channels().count()];
         Self {
@@ -405,7 +407,7 @@ impl Interconnect for RegisterInsertion {
         None
     }
 
-    /// Deliveries are announced as late as when they are complete.
+    /// Deliveries are announced as late as a symbol before they are complete.
     fn announces_early(&self) -> bool {
         false
     }

@@ -8,7 +8,7 @@ use crate::program::{Program, RegionPlan, Shape, Wrong};
 use crate::random::Random;
 use crate::thread::Thread;
 
-use super::number::{Real, words};
+use super::number::{Real, SINGLE, words};
 use super::rows::Rows;
 use super::{DIVIDE, DRAW, MULTIPLY_ADD, ROW};
 
@@ -31,9 +31,6 @@ program! {
         element: 8, 4 to 8, powers of 2;
     }
 }
-
-/// The bytes of an element that is not double.
-const SINGLE: u64 = 4;
 
 impl Ge {
     fn rows(&self, shape: &Shape) -> Rows {

@@ -5,7 +5,7 @@ use crate::program::{Program, RegionPlan, Shape, Wrong};
 use crate::random::Random;
 use crate::thread::Thread;
 
-use super::number::{Numbers, Real, words};
+use super::number::{Numbers, Real, SINGLE, words};
 use super::rows::Rows;
 use super::{DRAW, MULTIPLY_ADD, ROW};
 
@@ -33,9 +33,6 @@ program! {
 const LEFT: usize = 0;
 const RIGHT: usize = 1;
 const PRODUCT: usize = 2;
-
-/// The bytes of an element that is not double.
-const SINGLE: u64 = 4;
 
 /// A thread's part of the work, with elements of type `F`.
 struct Body<'r, R, F> {

@@ -103,6 +103,9 @@ real! {
 /// Bytes in a word.
 const WORD: usize = 8;
 
+/// Bytes of an element that takes half a word, as the parameter of programs has them.
+pub const SINGLE: u64 = 4;
+
 /// 64-bit words that `count` numbers take.
 pub fn words<N: Number>(count: usize) -> usize {
     (count * N::BYTES).div_ceil(WORD)

@@ -10,7 +10,7 @@ use crate::program::{Program, RegionPlan, Shape, Wrong};
 use crate::random::Random;
 use crate::thread::Thread;
 
-use super::number::{Number, Numbers, words};
+use super::number::{Number, Numbers, SINGLE, words};
 use super::rows::Rows;
 use super::{DRAW, ROW};
 
@@ -66,7 +66,7 @@ const COLUMNS: u64 = 2;
 impl Paths {
     fn rows(&self, shape: &Shape) -> Rows {
         let vertices = self.vertices as usize;
-        let words = if self.element == 4 { words::<u32>(vertices) } else { words::<u64>(vertices) };
+        let words = if self.element == SINGLE { words::<u32>(vertices) } else { words::<u64>(vertices) };
         Rows::new(shape, vertices, words, false)
     }
 
@@ -197,7 +197,7 @@ impl Program for Paths {
 
     fn run<T: Thread>(&self, shape: &Shape, regions: &[T::Region], thread: &mut T) -> u64 {
         match self.element {
-            4 => self.run_with::<u32, T>(shape, regions, thread),
+            SINGLE => self.run_with::<u32, T>(shape, regions, thread),
             _ => self.run_with::<u64, T>(shape, regions, thread),
         }
         0
@@ -208,7 +208,7 @@ impl Program for Paths {
         let (rows, vertices) = (self.rows(shape), self.vertices as usize);
         let graph: Vec<Vec<_>> = (0..vertices).map(|vertex| self.edges(shape.seed, vertex).collect()).collect();
         let found = |row, column| match self.element {
-            4 => u64::from(rows.number::<u32>(|word| read(COSTS, word), row, column)),
+            SINGLE => u64::from(rows.number::<u32>(|word| read(COSTS, word), row, column)),
             _ => rows.number::<u64>(|word| read(COSTS, word), row, column),
         };
         (0..vertices).try_for_each(|from| {

@@ -105,7 +105,7 @@ impl Figure {
 }
 
 /// Symbols of the packets of which section 4, Round trip delay, states the static latency.
-const STATIC_SYMBOLS: u64 = 11;
+const STATIC_SYMBOLS: u32 = 11;
 
 /// The parameters of a machine that figures depend on.
 #[derive(Clone, Copy, Debug)]
@@ -120,10 +120,8 @@ impl Reader {
     /// The parameters of a machine.
     pub fn of(description: &Description) -> Self {
         let nodes = u64::from(description.topology.nodes());
-        let static_trip = description.sci_ring.as_ref().map_or(Duration::ZERO, |ring| {
-            // A packet ends a symbol time after it begins for each symbol but the first.
-            (ring.wire + ring.stripper) * nodes + ring.symbol * (STATIC_SYMBOLS - 1)
-        });
+        let ring = description.sci_ring.as_ref();
+        let static_trip = ring.map_or(Duration::ZERO, |ring| ring.way(nodes) + ring.tail(STATIC_SYMBOLS));
         Self { cycle: description.processor.clock.period(), static_trip }
     }
 

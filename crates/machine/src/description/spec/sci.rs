@@ -83,4 +83,14 @@ impl SciRingSpec {
     pub fn line_room(&self) -> u32 {
         self.data_symbols.saturating_sub(self.command_symbols) * Self::SYMBOL_BYTES
     }
+
+    /// The way of a symbol past so many nodes of an empty ring.
+    pub fn way(&self, nodes: u64) -> Duration {
+        (self.wire + self.stripper) * nodes
+    }
+
+    /// From the first to the last symbol of a packet: a symbol time for each symbol but the first.
+    pub fn tail(&self, symbols: u32) -> Duration {
+        self.symbol * u64::from(symbols.saturating_sub(1))
+    }
 }

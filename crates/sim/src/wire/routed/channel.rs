@@ -1,6 +1,7 @@
 //! A channel: one direction of a link, with packet timing, virtual channels and credits.
 
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use engine::Grid;
 use machine::description::MOST_VIRTUAL_CHANNELS;
@@ -20,14 +21,10 @@ pub enum End {
     Router(RouterId),
 }
 
-/// The fixed properties of a channel.
-#[derive(Clone, Debug)]
+/// The fixed properties of channels of one kind, which share one copy of them.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ChannelSpec {
-    /// The far end.
-    pub to: End,
-    /// Time to send one packet.
-    pub packet: Duration,
-    /// Multiples of that.
+    /// Multiples of the time to send one packet.
     pub packets: Grid,
     /// From the start of a message to its arrival at the far end: across the wire, synchronisation at its ends included, and
     /// before that through the queue of the router that it leaves, if it leaves one.
@@ -69,41 +66,58 @@ pub struct Queued {
 }
 
 /// The part of a virtual channel's state that a message with credits does not read.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
+#[repr(align(64))]
 struct Lane {
     /// Credits on their way back, by time and number of packets, unordered. They are collected on demand.
     returning: Vec<(Time, u16)>,
     /// Messages that wait for credits, each with its packets.
     waiting: VecDeque<(u32, u16)>,
-    /// The planned time of the next try of the queue.
-    next_try: Option<Time>,
+    /// The planned time of the next try of the queue; [`Time::MAX`] without one.
+    next_try: Time,
+}
+
+impl Lane {
+    const IDLE: Self = Self { returning: Vec::new(), waiting: VecDeque::new(), next_try: Time::MAX };
 }
 
 /// One direction of a link: a serial line shared packet by packet by virtual channels with credit flow control (Prestor
 /// 2001, 3.2.3).
+///
+/// Messages pass many channels in turn, so the host's first-level cache seldom has the next one: a message reads two cache
+/// lines of it, and a third for the credits that return.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub struct Channel {
     /// The fixed properties.
-    pub spec: ChannelSpec,
+    pub spec: Rc<ChannelSpec>,
+    /// The far end.
+    pub to: End,
     /// For each virtual channel, the time at which the last accepted packet has left.
     free_at: [Time; MOST_LANES],
     /// For each virtual channel, the packets for which the far buffer has room.
     credits: [u16; MOST_LANES],
     /// The virtual channels that messages wait for, a bit each.
     waited_for: u8,
-    lanes: Box<[Lane]>,
+    /// The number of virtual channels in use, the first of `lanes`.
+    used: u8,
+    lanes: Box<[Lane; MOST_LANES]>,
     /// The counts of its port's registers.
     pub meter: Meter,
 }
 
+const _: () = assert!(size_of::<Channel>() == 128 && size_of::<Lane>() == 64);
+
 impl Channel {
     /// An idle channel of so many virtual channels, with all its credits.
-    pub fn new(spec: ChannelSpec, lanes: usize) -> Self {
+    pub fn new(spec: Rc<ChannelSpec>, to: End, lanes: u8) -> Self {
         Self {
+            to,
             free_at: [Time::ZERO; MOST_LANES],
             credits: [spec.buffer_packets; MOST_LANES],
             waited_for: 0,
-            lanes: vec![Lane::default(); lanes].into(),
+            used: lanes,
+            lanes: Box::new([Lane::IDLE; MOST_LANES]),
             meter: Meter::default(),
             spec,
         }
@@ -142,16 +156,15 @@ impl Channel {
 
     /// Plans a try of the queue of `lane` at `time`. Returns whether no earlier one was planned.
     pub fn plan_try(&mut self, lane: usize, time: Time) -> bool {
-        let is_sooner = self.lanes[lane].next_try.is_none_or(|planned| time < planned);
-        if is_sooner {
-            self.lanes[lane].next_try = Some(time);
-        }
+        let planned = &mut self.lanes[lane].next_try;
+        let is_sooner = time < *planned;
+        *planned = time.min(*planned);
         is_sooner
     }
 
     /// Whether a try of the queue of `lane` is planned for now.
     pub fn is_due(&self, lane: usize, now: Time) -> bool {
-        self.lanes[lane].next_try == Some(now)
+        self.lanes[lane].next_try == now
     }
 
     /// Takes the first waiting message of `lane` if its packets have credits now; otherwise the plan of a try is cleared.
@@ -160,7 +173,7 @@ impl Channel {
         let Lane { waiting, next_try, .. } = &mut self.lanes[lane];
         let ready = waiting.pop_front_if(|(_, packets)| *packets <= credits);
         if ready.is_none() {
-            *next_try = None;
+            *next_try = Time::MAX;
         } else if waiting.is_empty() {
             self.waited_for &= !(1 << lane);
         }
@@ -174,10 +187,10 @@ impl Channel {
 
     #[inline(always)]
     fn transmit(&mut self, lane: usize, packets: u16, now: Time) -> Sent {
-        let own = self.spec.packet * u64::from(packets);
+        let own = self.spec.packets.period() * u64::from(packets);
         let first = self.spec.first_start(now.max(self.free_at[lane]));
         let (mut others, mut slot) = (Duration::ZERO, Duration::ZERO);
-        let used = &mut self.free_at[..self.lanes.len()];
+        let used = &mut self.free_at[..usize::from(self.used)];
         for (index, other) in used.iter_mut().enumerate() {
             let backlog = other.since(first);
             if index != lane && backlog > Duration::ZERO {
@@ -233,7 +246,7 @@ impl Metered for Channel {
     /// Packets sent before `time`, derived from the packets accepted and the time still needed to send them.
     fn packets_before(&self, time: Time) -> u64 {
         let last = self.free_at.iter().copied().fold(Time::ZERO, Time::max);
-        self.meter.packets_before(time, last, self.spec.packet)
+        self.meter.packets_before(time, last, self.spec.packets.period())
     }
 }
 
@@ -243,8 +256,6 @@ mod tests {
 
     fn channel() -> Channel {
         let spec = ChannelSpec {
-            to: End::Router(RouterId(1)),
-            packet: Duration(20),
             packets: Grid::new(Duration(20)),
             through_queue: Duration(48),
             past_queue: None,
@@ -252,7 +263,7 @@ mod tests {
             crossing: Duration::ZERO,
             buffer_packets: 16,
         };
-        Channel::new(spec, 2)
+        Channel::new(Rc::new(spec), End::Router(RouterId(1)), 2)
     }
 
     #[test]

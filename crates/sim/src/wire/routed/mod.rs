@@ -2,6 +2,8 @@
 
 mod channel;
 
+use std::rc::Rc;
+
 use engine::Grid;
 use machine::description::Description;
 use machine::topology::{Endpoint, LinkClass};
@@ -36,6 +38,7 @@ impl Routed {
             Endpoint::Router(router, _) => End::Router(router),
         };
         let classes = topology.channel_classes() as u8;
+        let mut specs: Vec<Rc<ChannelSpec>> = Vec::new();
         let make = |channel: machine::Channel| {
             // Node and router have separate clocks: each message waits for a clock edge when it crosses.
             let crossing = channel.class == LinkClass::Node;
@@ -44,8 +47,6 @@ impl Routed {
             let propagation = channel.delay + link.transceiver;
             let leaves_router = matches!(channel.from, Endpoint::Router(..));
             let spec = ChannelSpec {
-                to: end(channel.to),
-                packet,
                 packets: Grid::new(packet),
                 through_queue: propagation + if leaves_router { queued } else { Duration::ZERO },
                 past_queue: bypass.filter(|_| leaves_router).map(|bypass| bypass + propagation),
@@ -53,7 +54,14 @@ impl Routed {
                 crossing: clock,
                 buffer_packets: (router.buffer.0 / link.micropacket.0) as u16,
             };
-            Channel::new(spec, networks * usize::from(classes))
+            let spec = match specs.iter().find(|known| ***known == spec) {
+                Some(known) => known.clone(),
+                None => {
+                    specs.push(Rc::new(spec));
+                    specs[specs.len() - 1].clone()
+                }
+            };
+            Channel::new(spec, end(channel.to), networks as u8 * classes)
         };
         let channels = topology.channels().map(make).collect();
         Self { topology, channels, classes, retry: None, watched: false }
@@ -113,7 +121,8 @@ impl Routed {
         waited: bool,
         now: Time,
     ) -> Step {
-        let ChannelSpec { through_queue, past_queue, to, .. } = self.channels[channel.index()].spec;
+        let Channel { spec, to, .. } = &self.channels[channel.index()];
+        let (&ChannelSpec { through_queue, past_queue, .. }, to) = (&**spec, *to);
         let bypass = past_queue.filter(|_| sent.unhindered);
         let (packets, end) = (parcel.packets, sent.start + sent.spread);
         passage.spread = passage.spread.max(sent.spread);
@@ -192,7 +201,7 @@ impl Interconnect for Routed {
     fn pass(&mut self, channel: ChannelId, parcel: Parcel, passage: &mut Passage, now: Time, delay: Duration) -> Step {
         passage.holds = Some((channel, passage.lane));
         passage.reached = now;
-        let End::Router(router) = self.channels[channel.index()].spec.to else {
+        let End::Router(router) = self.channels[channel.index()].to else {
             unreachable!("a message that reaches a node is delivered")
         };
         let routes = self.topology.routes(parcel.network);
@@ -230,8 +239,8 @@ impl Interconnect for Routed {
     }
 
     fn soonest_delivery(&self) -> Option<Duration> {
-        let last = self.channels.iter().map(|channel| &channel.spec).filter(|spec| matches!(spec.to, End::Node(_)));
-        last.map(|spec| spec.past_queue.unwrap_or(spec.through_queue)).min()
+        let last = self.channels.iter().filter(|channel| matches!(channel.to, End::Node(_)));
+        last.map(|Channel { spec, .. }| spec.past_queue.unwrap_or(spec.through_queue)).min()
     }
 
     fn unhindered(&self, network: VirtualNetwork, from: NodeId, to: NodeId, starts: &[Time]) -> Vec<Time> {
@@ -249,7 +258,7 @@ impl Interconnect for Routed {
     }
 
     fn spread(&self, packets: u16) -> Duration {
-        let packet = self.channels.iter().map(|channel| channel.spec.packet).max().unwrap_or(Duration::ZERO);
+        let packet = self.channels.iter().map(|channel| channel.spec.packets.period()).max().unwrap_or(Duration::ZERO);
         packet * u64::from(packets)
     }
 

@@ -1,5 +1,6 @@
 //! The link interface of a node: its state, and its steps in the slots where something changes.
 
+use super::idles::Idles;
 use super::intake::Intake;
 use super::link::{Change, Mark};
 use super::packet::{List, Subaction};
@@ -36,23 +37,22 @@ pub(super) struct Flow {
 
 /// The state of a node's link interface.
 ///
-/// Times stand for symbols. What the stripper passes on is idles with the go bit from `input_go` on, until the next
+/// Times stand for symbols. What the stripper passes on is idles with the go bit from `idles.go_from` on, until the next
 /// packet. The multiplexor either passes that on, so that a packet takes no time, or is busy: it sends a packet of the
 /// node's own, then the contents of the bypass FIFO. Its link is then taken without a break, an idle behind every
 /// packet, until `free_at`; a packet that comes meanwhile leaves at `free_at`, and each idle that the FIFO need not
 /// keep brings the two times a symbol nearer. These times replace the FIFO's contents.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Interface {
-    /// The slot from which the idles that the stripper passes on carry the go bit.
-    pub(super) input_go: Slot,
+    pub(super) idles: Idles,
+    /// The same behind all that the node has passed on ahead of time, if there is anything.
+    pub(super) ahead: Idles,
     /// The slot after the end of an echo that the stripper took.
     pub(super) echo_taken: Slot,
     /// The slot in which the stripper begins an echo, and its packet.
     pub(super) echo_due: (Slot, u32),
     /// The slot of the last symbol of an echo for this node, and its packet.
     pub(super) echo_ends: (Slot, u32),
-    /// The first slot in which the node may transmit, if the multiplexor passes symbols on: after a go idle.
-    pub(super) may_start: Slot,
     /// Whether the multiplexor is busy with a packet of the node's own or with the bypass FIFO (recovery).
     pub(super) is_busy: bool,
     /// The slot in which the present transmission began.
@@ -88,11 +88,11 @@ impl Interface {
             has_refused: false,
         };
         Self {
-            input_go: 0,
+            idles: Idles::START,
+            ahead: Idles::START,
             echo_taken: NEVER,
             echo_due: (NEVER, 0),
             echo_ends: (NEVER, 0),
-            may_start: 0,
             is_busy: false,
             busy_from: 0,
             free_at: 0,
@@ -130,22 +130,20 @@ impl Interface {
     /// the last packet are in `saved_go`.
     #[inline]
     pub(super) fn go_before(&self, slot: Slot) -> bool {
-        self.saved_go || self.input_go.max(self.busy_from) < slot
+        self.saved_go || self.idles.go_from.max(self.busy_from) < slot
     }
 
-    /// Whether the node will pass on a packet as it comes, unless one of its own is offered before.
+    /// Whether the node will pass on what is not for it as it comes, unless one of its own is offered before.
     #[inline]
     pub(super) fn is_quiet(&self) -> bool {
         !self.is_busy && self.waiting == 0 && self.echo_due.0 == NEVER && self.echo_taken == NEVER
     }
 
-    /// A packet passes the node, whose multiplexor passes symbols on. The idles behind it carry the go bit unless a
-    /// stop idle comes.
+    /// A packet passes the node, whose multiplexor passes symbols on.
     #[inline]
     pub(super) fn let_pass(&mut self, slot: Slot, symbols: u32) {
-        self.input_go = slot + Slot::from(symbols);
-        self.may_start = self.input_go + 1;
-        self.passes_until = self.may_start;
+        self.idles.pass_packet(slot, symbols);
+        self.passes_until = self.idles.may_start;
     }
 
     /// The slots from the last that is accounted for up to `slot`, by the obstacle in them.
@@ -209,7 +207,7 @@ impl Ring {
         }
         if self.nodes[node].echo_taken == slot {
             self.nodes[node].echo_taken = NEVER;
-            if self.nodes[node].input_go == slot {
+            if self.nodes[node].idles.go_from == slot {
                 self.pass_go(node, slot);
             }
         }
@@ -231,8 +229,8 @@ impl Ring {
         }
         let interface = &self.nodes[node];
         if interface.choose(transmission).is_some() {
-            if interface.may_start != NEVER {
-                self.wheel.set(interface.may_start.max(slot + 1), node);
+            if interface.idles.may_start != NEVER {
+                self.wheel.set(interface.idles.may_start.max(slot + 1), node);
             } else if let Some(mark) = self.links[node].first_passed() {
                 self.wheel.set(mark.slot, node);
             }

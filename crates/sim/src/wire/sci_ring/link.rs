@@ -26,13 +26,29 @@ pub(super) struct Mark {
     pub(super) change: Change,
     /// Symbols of the packet that begins; zero for idles.
     pub(super) symbols: u32,
+    /// Whether the receiving node has sent it on ahead of time, if it has passed it on: a go bit that extends over a stop idle
+    /// ends it.
+    pub(super) goes_on: bool,
+}
+
+impl Mark {
+    /// The first symbol of a packet or an echo.
+    #[inline]
+    pub(super) const fn packet(slot: Slot, change: Change, symbols: u32) -> Self {
+        Self { slot, change, symbols, goes_on: true }
+    }
+
+    /// An idle.
+    #[inline]
+    pub(super) const fn idle(slot: Slot, change: Change) -> Self {
+        Self { slot, change, symbols: 0, goes_on: true }
+    }
 }
 
 /// The changes under way on a link, in the order of time.
 ///
-/// The first ones may be packets that the receiving node has passed on ahead of time, because nothing was to keep it
-/// from doing so. They stay here until the node is looked at after their slots, or sends something of its own and
-/// recalls the packets.
+/// The receiving node may have passed on the first ones ahead of time, because nothing was to keep it from doing so. They stay
+/// here until the node is looked at after their slots, or sends something of its own and recalls them.
 #[derive(Clone, Debug)]
 pub(super) struct Link {
     marks: Vec<Mark>,
@@ -48,7 +64,7 @@ impl Link {
     pub(super) fn new(horizon: Slot) -> Self {
         // No two changes are in one slot.
         let size = (horizon as usize + 1).next_power_of_two();
-        let empty = Mark { slot: 0, change: Change::Go, symbols: 0 };
+        let empty = Mark::idle(0, Change::Go);
         Self { marks: vec![empty; size], mask: size - 1, first: 0, count: 0, passed: 0 }
     }
 
@@ -65,6 +81,12 @@ impl Link {
     #[inline]
     pub(super) fn is_passed(&self) -> bool {
         self.passed == self.count
+    }
+
+    /// Whether any change under way is passed on already.
+    #[inline]
+    pub(super) fn has_passed(&self) -> bool {
+        self.passed > 0
     }
 
     #[inline]
@@ -109,13 +131,18 @@ impl Link {
         Some(mark)
     }
 
-    /// The receiving node takes back what it has passed on ahead of time. Returns how many changes that was.
-    #[inline]
-    pub(super) fn recall(&mut self) -> usize {
-        std::mem::take(&mut self.passed)
+    /// The changes that are passed on already.
+    pub(super) fn passed(&self) -> impl Iterator<Item = Mark> + use<'_> {
+        (0..self.passed).map(|place| self.marks[(self.first + place) & self.mask])
     }
 
-    /// Removes the last change. Tells whether it was passed on.
+    /// The receiving node takes back what it has passed on ahead of time.
+    #[inline]
+    pub(super) fn recall(&mut self) {
+        self.passed = 0;
+    }
+
+    /// Removes the last change. Returns whether it was passed on.
     #[inline]
     pub(super) fn unsend(&mut self) -> (Mark, bool) {
         self.count -= 1;

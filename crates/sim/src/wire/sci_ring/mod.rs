@@ -29,11 +29,12 @@
 //! requests and responses are separate, so responses then always proceed, and requests after them.
 //!
 //! Only changes on links are events: the first symbols of packets, stop idles behind packets, and go idles behind stop
-//! idles (`link`). Between them, state is a few times (`interface`). Nodes without anything of their own pass packets
-//! on ahead of time, and take them back if they get something to send before (`multiplexor`). The symbols on every link
+//! idles (`link`). Between them, state is a few times (`interface`, `idles`). Nodes without anything of their own pass
+//! changes on ahead of time, and take them back if they get something to send before (`multiplexor`). The symbols on every link
 //! are exactly those of the symbol-by-symbol model that the tests compare with.
 
 mod audit;
+mod idles;
 mod intake;
 mod interface;
 mod link;

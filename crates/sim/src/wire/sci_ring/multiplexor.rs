@@ -1,5 +1,6 @@
 //! The multiplexor of a node: its own packets, the bypass FIFO, and what only passes by.
 
+use super::idles::Idles;
 use super::link::{Change, Mark};
 use super::spec::{AHEAD, NEVER, Slot};
 use super::{LinkFault, Outcome, Ring};
@@ -9,7 +10,7 @@ impl Ring {
     #[inline]
     pub(super) fn start(&mut self, node: usize, slot: Slot) {
         let interface = &mut self.nodes[node];
-        if interface.is_busy || interface.may_start > slot {
+        if interface.is_busy || interface.idles.may_start > slot {
             return;
         }
         let Some(subaction) = interface.choose(self.spec.transmission) else { return };
@@ -42,7 +43,7 @@ impl Ring {
             retransmitted.is_none(),
         );
         self.recall(node, slot);
-        self.send(node, Mark { slot, change: Change::Send(id), symbols: record.symbols });
+        self.send(node, Mark::packet(slot, Change::Send(id), record.symbols));
     }
 
     /// The multiplexor of `node` sends the first symbol of a packet.
@@ -68,28 +69,62 @@ impl Ring {
             }
             let link = &mut self.links[next];
             let passes = next != end && link.is_passed() && self.nodes[next].is_quiet();
-            link.push(mark);
             if !passes || mark.slot - self.clock > AHEAD {
+                link.push(mark);
                 self.wheel.set(mark.slot, next);
                 return;
             }
-            link.pass_last();
+            self.ahead(next).pass_packet(mark.slot, mark.symbols);
+            self.pass_last(next, mark);
             node = next;
         }
     }
 
-    /// The multiplexor of `node` sends the first stop idle or the first go idle of a run.
+    /// The multiplexor of `node` sends the first stop idle or the first go idle of a run. It is passed on like packets, up to a
+    /// node whose idles it does not change.
     #[inline]
     pub(super) fn send_idle(&mut self, node: usize, slot: Slot, change: Change) {
-        let mark = Mark { slot, change, symbols: 0 };
-        #[cfg(test)]
-        self.record(node, mark);
-        let next = self.next(node);
-        if self.links[next].is_full() {
-            self.catch_up(next, self.clock);
+        let (mut node, mut mark) = (node, Mark::idle(slot, change));
+        loop {
+            #[cfg(test)]
+            self.record(node, mark);
+            let next = self.next(node);
+            mark.slot += self.hop;
+            if self.links[next].is_full() {
+                self.catch_up(next, self.clock);
+            }
+            let link = &mut self.links[next];
+            if !link.is_passed() || !self.nodes[next].is_quiet() || mark.slot - self.clock > AHEAD {
+                link.push(mark);
+                self.wheel.set(mark.slot, next);
+                return;
+            }
+            let ahead = self.ahead(next);
+            let goes_on = if change == Change::Stop { ahead.stop(mark.slot) } else { ahead.go(mark.slot) };
+            self.pass_last(next, Mark { goes_on, ..mark });
+            if !goes_on {
+                return;
+            }
+            node = next;
         }
-        self.links[next].push(Mark { slot: slot + self.hop, ..mark });
-        self.wheel.set(slot + self.hop, next);
+    }
+
+    /// The idles of `node` behind all that it has passed on ahead of time.
+    #[inline]
+    fn ahead(&mut self, node: usize) -> &mut Idles {
+        let interface = &mut self.nodes[node];
+        if !self.links[node].has_passed() {
+            interface.ahead = interface.idles;
+        }
+        &mut interface.ahead
+    }
+
+    /// A change comes to `node`, which has passed it on ahead of time.
+    #[inline]
+    fn pass_last(&mut self, node: usize, mark: Mark) {
+        let link = &mut self.links[node];
+        link.push(mark);
+        link.pass_last();
     }
 
     #[inline]
@@ -110,7 +145,7 @@ impl Ring {
         }
         let symbols = Slot::from(symbols);
         interface.saved_go = interface.go_before(slot);
-        interface.input_go = slot + symbols;
+        interface.idles.go_from = slot + symbols;
         interface.bypass_from = interface.bypass_from.min(slot);
         let leaves = interface.free_at;
         debug_assert!(
@@ -134,8 +169,7 @@ impl Ring {
     #[inline]
     pub(super) fn pass_go(&mut self, node: usize, slot: Slot) {
         let interface = &mut self.nodes[node];
-        if !interface.is_busy && interface.may_start > slot + 1 {
-            interface.may_start = slot + 1;
+        if !interface.is_busy && interface.idles.pass_go(slot) {
             self.send_idle(node, slot, Change::Go);
         }
     }
@@ -150,33 +184,41 @@ impl Ring {
             self.statistics.nodes[node].bypass_in_use += slot - bypass_from;
         }
         if interface.go_before(slot + 1) {
-            interface.may_start = slot + 1;
+            interface.idles.may_start = slot + 1;
         } else {
-            interface.may_start = NEVER;
+            interface.idles.may_start = NEVER;
             self.send_idle(node, slot, Change::Stop);
         }
     }
 
-    /// Notes the packets that `node` has passed on ahead of time and that have come before `end`.
+    /// Notes the changes that `node` has passed on ahead of time and that have come before `end`.
     #[inline]
     pub(super) fn catch_up(&mut self, node: usize, end: Slot) {
-        while let Some(Mark { slot, change, symbols }) = self.links[node].take_passed(end) {
-            self.account(node, slot);
-            let interface = &mut self.nodes[node];
-            interface.flow.arrived[usize::from(matches!(change, Change::Echo(_)))] += 1;
-            interface.let_pass(slot, symbols);
+        while let Some(Mark { slot, change, symbols, .. }) = self.links[node].take_passed(end) {
+            match change {
+                Change::Send(_) | Change::Echo(_) => {
+                    self.account(node, slot);
+                    let interface = &mut self.nodes[node];
+                    interface.flow.arrived[usize::from(matches!(change, Change::Echo(_)))] += 1;
+                    interface.let_pass(slot, symbols);
+                }
+                Change::Stop => _ = self.nodes[node].idles.stop(slot),
+                Change::Go => _ = self.nodes[node].idles.go(slot),
+            }
         }
     }
 
-    /// Takes back the packets that `node` has passed on ahead of time, because it sends one of its own in `slot`. They
-    /// have not come yet, so nothing downstream has happened.
+    /// Takes back what `node` has passed on ahead of time, because it sends a packet of its own in `slot`. The changes have not
+    /// come yet, so nothing downstream has happened.
     pub(super) fn recall(&mut self, node: usize, slot: Slot) {
-        let mut count = self.links[node].recall();
-        for (mark, _) in self.links[node].under_way().take(count) {
+        let mut count = 0;
+        for mark in self.links[node].passed() {
+            count += usize::from(mark.goes_on);
             if mark.slot > slot {
                 self.wheel.set(mark.slot, node);
             }
         }
+        self.links[node].recall();
         let mut node = node;
         while count > 0 {
             let next = self.next(node);
@@ -184,21 +226,34 @@ impl Ring {
             for _ in 0..sent {
                 let (mark, was_passed) = self.links[next].unsend();
                 self.uncount(node, mark);
-                count += usize::from(was_passed);
+                count += usize::from(was_passed && mark.goes_on);
             }
+            self.look_ahead(next);
             node = next;
         }
     }
 
-    /// The packet of `mark` has not left `node` after all.
+    /// Finds the idles of `node` behind what it has passed on ahead of time, after it has taken back some of that.
+    fn look_ahead(&mut self, node: usize) {
+        let interface = &mut self.nodes[node];
+        interface.ahead = interface.idles;
+        for Mark { slot, change, symbols, .. } in self.links[node].passed() {
+            match change {
+                Change::Send(_) | Change::Echo(_) => interface.ahead.pass_packet(slot, symbols),
+                Change::Stop => _ = interface.ahead.stop(slot),
+                Change::Go => _ = interface.ahead.go(slot),
+            }
+        }
+    }
+
+    /// The change of `mark` has not left `node` after all.
     fn uncount(&mut self, node: usize, mark: Mark) {
-        let (Change::Send(id) | Change::Echo(id)) = mark.change else {
-            unreachable!("only packets are passed on ahead")
-        };
-        let is_echo = mark.change == Change::Echo(id);
-        self.nodes[node].flow.sent[usize::from(is_echo)] -= 1;
-        let subaction = self.records.get(id).packet.subaction;
-        self.statistics.nodes[node].uncount_symbols(subaction, mark.symbols, is_echo);
+        if let Change::Send(id) | Change::Echo(id) = mark.change {
+            let is_echo = mark.change == Change::Echo(id);
+            self.nodes[node].flow.sent[usize::from(is_echo)] -= 1;
+            let subaction = self.records.get(id).packet.subaction;
+            self.statistics.nodes[node].uncount_symbols(subaction, mark.symbols, is_echo);
+        }
         #[cfg(test)]
         self.unrecord(node, mark.slot - self.hop);
     }

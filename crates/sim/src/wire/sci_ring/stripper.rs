@@ -13,7 +13,7 @@ impl Ring {
         self.nodes[node].flow.arrived[0] += 1;
         if record.packet.to.index() != node {
             let symbols = record.symbols;
-            self.pass(node, Mark { slot, change: Change::Send(id), symbols });
+            self.pass(node, Mark::packet(slot, Change::Send(id), symbols));
             return;
         }
         let interface = &mut self.nodes[node];
@@ -47,7 +47,7 @@ impl Ring {
         }
         self.nodes[node].flow.inserted[1] += 1;
         self.statistics.nodes[node].inserted += u64::from(self.spec.sizes.echo);
-        self.pass(node, Mark { slot, change: Change::Echo(id), symbols: self.spec.sizes.echo });
+        self.pass(node, Mark::packet(slot, Change::Echo(id), self.spec.sizes.echo));
     }
 
     /// An echo arrives. The sender of its packet takes it, which leaves idles like those before.
@@ -57,7 +57,7 @@ impl Ring {
         let interface = &mut self.nodes[node];
         interface.flow.arrived[1] += 1;
         if packet.from.index() != node {
-            self.pass(node, Mark { slot, change: Change::Echo(id), symbols: self.spec.sizes.echo });
+            self.pass(node, Mark::packet(slot, Change::Echo(id), self.spec.sizes.echo));
             return;
         }
         interface.flow.stripped[1] += 1;
@@ -65,9 +65,9 @@ impl Ring {
         interface.echo_ends = (end - 1, id);
         interface.echo_taken = end;
         self.wheel.set(end, node);
-        if interface.input_go >= slot {
+        if interface.idles.go_from >= slot {
             // The idles behind it have the go bit unless a stop idle comes.
-            interface.input_go = end;
+            interface.idles.go_from = end;
         }
     }
 
@@ -75,25 +75,25 @@ impl Ring {
     #[inline]
     pub(super) fn stop(&mut self, node: usize, slot: Slot) {
         let interface = &mut self.nodes[node];
-        if interface.input_go != slot && interface.echo_taken != slot {
+        if interface.idles.go_from != slot && interface.echo_taken != slot {
             return;
         }
         if interface.is_busy {
             interface.saved_go = interface.go_before(slot);
-        } else if interface.may_start <= slot + 1 {
-            interface.may_start = NEVER;
+            interface.idles.go_from = NEVER;
+        } else if interface.idles.pass_stop(slot) {
             self.send_idle(node, slot, Change::Stop);
         }
-        self.nodes[node].input_go = NEVER;
     }
 
     /// The stripper receives the first go idle behind stop idles.
     #[inline]
     pub(super) fn go(&mut self, node: usize, slot: Slot) {
         let interface = &mut self.nodes[node];
-        if interface.input_go > slot {
-            interface.input_go = slot;
-            self.pass_go(node, slot);
+        if interface.is_busy {
+            interface.idles.go_from = interface.idles.go_from.min(slot);
+        } else if interface.idles.go(slot) {
+            self.send_idle(node, slot, Change::Go);
         }
     }
 
