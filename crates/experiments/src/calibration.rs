@@ -8,17 +8,18 @@ use crate::formula::Formula;
 use crate::measurement::Measurement;
 use crate::published::{PublishedCell, PublishedTable};
 
-/// The figures that machines were fitted to, and the measurements that those figures fix.
+/// The figures that machines were fitted to, and the measurements that those figures fix: where one measurement yields several
+/// figures, each is fixed alone.
 #[derive(Default, Debug)]
 pub struct Calibration {
     entries: Vec<CalibratedOn>,
-    measurements: HashSet<Measurement>,
+    fixed: HashSet<(Measurement, Option<&'static str>)>,
 }
 
 impl Calibration {
     /// What `entries` cover. [`Calibration::learn`] adds the measurements behind it.
     pub fn new(entries: Vec<CalibratedOn>) -> Self {
-        Self { entries, measurements: HashSet::new() }
+        Self { entries, fixed: HashSet::new() }
     }
 
     /// The entries.
@@ -29,16 +30,16 @@ impl Calibration {
     /// Notes the measurements of a figure if the machine was fitted to it.
     pub fn learn(&mut self, table: &PublishedTable, cell: &PublishedCell, formula: &Formula) {
         if self.entries.iter().any(|entry| entry.covers(table, cell)) {
-            self.measurements.extend(formula.measurements().cloned());
+            self.fixed.extend(formula.readings().map(|(measurement, figure)| (measurement.clone(), figure)));
         }
     }
 
     /// Whether a figure is one that a machine was fitted to, or says nothing that such figures do not already say: the
     /// same measurement printed in another table must not pass for a prediction.
     pub fn covers(&self, table: &PublishedTable, cell: &PublishedCell, formula: &Formula) -> bool {
-        let mut measurements = formula.measurements().peekable();
-        self.entries.iter().any(|entry| entry.covers(table, cell))
-            || (measurements.peek().is_some() && measurements.all(|each| self.measurements.contains(each)))
+        let mut readings = formula.readings().peekable();
+        let fixed = |(measurement, figure): (&Measurement, _)| self.fixed.contains(&(measurement.clone(), figure));
+        self.entries.iter().any(|entry| entry.covers(table, cell)) || (readings.peek().is_some() && readings.all(fixed))
     }
 }
 
@@ -54,12 +55,11 @@ mod tests {
             let rows = "rows = [{ name = \"a\", values = [1] }, { name = \"b\", values = [2] }]";
             PublishedTable::parse("file", &format!("{head}\n{COLUMN}\n{rows}")).unwrap()
         };
-        let measured = |threads| {
-            Formula::headline(Measurement {
-                machine: "m".into(),
-                subject: crate::measurement::Subject::SharedRegion { threads },
-            })
+        let of = |threads| Measurement {
+            machine: "m".into(),
+            subject: crate::measurement::Subject::SharedRegion { threads },
         };
+        let measured = |threads| Formula::headline(of(threads));
         let (fitted, other) = (table("1"), table("2"));
         let mut calibration = Calibration::new(vec![CalibratedOn::parse("m", "p/1 rows a").unwrap()]);
         calibration.learn(&fitted, &fitted.cells[0], &measured(1));
@@ -69,6 +69,8 @@ mod tests {
         assert!(!calibration.covers(&fitted, &fitted.cells[1], &measured(2)));
         assert!(calibration.covers(&other, &other.cells[0], &measured(1)));
         assert!(!calibration.covers(&other, &other.cells[0], &measured(1).less(measured(3))));
+        // Another figure of the same measurement.
+        assert!(!calibration.covers(&other, &other.cells[0], &Formula::one_of_several(of(1), "time", |_| None)));
         // What follows from no measurement was not fitted.
         assert!(!calibration.covers(&other, &other.cells[0], &Formula::Known(1.0)));
     }

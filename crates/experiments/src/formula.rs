@@ -17,8 +17,8 @@ type Rule = Arc<dyn Fn(&[f64]) -> Option<f64> + Send + Sync>;
 pub enum Formula {
     /// Known from the machine's description or topology, without any run.
     Known(f64),
-    /// Read from one measurement.
-    Measured(Measurement, Reading),
+    /// Read from one measurement: the figure of this name, or the only one that is read from measurements of the kind.
+    Measured(Measurement, Option<&'static str>, Reading),
     /// Computed from other figures; `None` if they do not determine it.
     Computed(Vec<Formula>, fn(&[f64]) -> Option<f64>),
     /// As `Computed`, by a rule that needs to know more than the figures.
@@ -40,7 +40,16 @@ impl Formula {
 
     /// A figure that `read` finds in the outcome of a measurement.
     pub fn reading(measurement: Measurement, read: impl Fn(&Outcome) -> Option<f64> + Send + Sync + 'static) -> Self {
-        Self::Measured(measurement, Arc::new(read))
+        Self::Measured(measurement, None, Arc::new(read))
+    }
+
+    /// The same, where one measurement yields several figures that do not follow from each other: `name` tells them apart.
+    pub fn one_of_several(
+        measurement: Measurement,
+        name: &'static str,
+        read: impl Fn(&Outcome) -> Option<f64> + Send + Sync + 'static,
+    ) -> Self {
+        Self::Measured(measurement, Some(name), Arc::new(read))
     }
 
     /// The arithmetic mean; no figure if there is nothing to average.
@@ -88,13 +97,16 @@ impl Formula {
     }
 
     /// The measurements that the formula needs, some perhaps more than once.
-    pub fn measurements(&self) -> Box<dyn Iterator<Item = &Measurement> + '_> {
+    pub fn measurements(&self) -> impl Iterator<Item = &Measurement> + '_ {
+        self.readings().map(|(measurement, _)| measurement)
+    }
+
+    /// The measurements that the formula needs, each with the figure that it reads if there are several.
+    pub fn readings(&self) -> Box<dyn Iterator<Item = (&Measurement, Option<&'static str>)> + '_> {
         match self {
             Self::Known(_) => Box::new(std::iter::empty()),
-            Self::Measured(measurement, _) => Box::new(std::iter::once(measurement)),
-            Self::Computed(parts, _) | Self::ComputedBy(parts, _) => {
-                Box::new(parts.iter().flat_map(Self::measurements))
-            }
+            Self::Measured(measurement, figure, _) => Box::new(std::iter::once((measurement, *figure))),
+            Self::Computed(parts, _) | Self::ComputedBy(parts, _) => Box::new(parts.iter().flat_map(Self::readings)),
         }
     }
 
@@ -102,7 +114,7 @@ impl Formula {
     pub fn evaluate(&self, outcomes: &Outcomes) -> Option<f64> {
         match self {
             Self::Known(value) => Some(*value),
-            Self::Measured(measurement, read) => read(outcomes.get(measurement)?),
+            Self::Measured(measurement, _, read) => read(outcomes.get(measurement)?),
             Self::Computed(parts, compute) => compute(&figures(parts, outcomes)?),
             Self::ComputedBy(parts, compute) => compute(&figures(parts, outcomes)?),
         }
@@ -117,7 +129,8 @@ impl fmt::Debug for Formula {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Known(value) => write!(f, "Known({value})"),
-            Self::Measured(measurement, _) => write!(f, "Measured({measurement:?})"),
+            Self::Measured(measurement, None, _) => write!(f, "Measured({measurement:?})"),
+            Self::Measured(measurement, Some(figure), _) => write!(f, "Measured({figure} of {measurement:?})"),
             Self::Computed(parts, _) | Self::ComputedBy(parts, _) => f.debug_tuple("Computed").field(parts).finish(),
         }
     }

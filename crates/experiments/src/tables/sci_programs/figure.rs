@@ -102,6 +102,11 @@ impl Figure {
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|(_, known)| *known == name).map(|(figure, _)| figure)
     }
+
+    /// The name, as columns of tables have it.
+    pub fn name(self) -> &'static str {
+        Self::ALL.into_iter().find(|(known, _)| *known == self).map_or("", |(_, name)| name)
+    }
 }
 
 /// Symbols of the packets of which section 4, Round trip delay, states the static latency.

@@ -133,7 +133,7 @@ fn reading(scene: &Scene<'_>, point: &Point) -> Result<Formula, ExperimentError>
     let reader = figure::Reader::of(&system.description);
     let measurement = Measurement { machine: system.name().to_owned(), subject: Subject::Program(run) };
     let figure = point.figure;
-    Ok(Formula::reading(measurement, move |outcome| match outcome {
+    Ok(Formula::one_of_several(measurement, figure.name(), move |outcome| match outcome {
         Outcome::Program(row) => reader.read(figure, row),
         _ => None,
     }))
