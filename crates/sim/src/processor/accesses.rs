@@ -121,7 +121,7 @@ impl Processor {
         self.take_place()?;
         if address == Address::FromLatestLoad {
             if let Some(miss) = self.value_from {
-                return Err(Wait::Value(miss));
+                return Err(Wait::value_of(miss));
             }
             self.await_value();
         }
@@ -159,7 +159,7 @@ impl Processor {
 
     /// Waits for all earlier instructions, before which a trap handler cannot start.
     fn trap(&mut self) -> Result<(), Wait> {
-        let (done, cause) = self.window.done().map_err(Wait::Value)?;
+        let (done, cause) = self.window.done().map_err(Wait::value_of)?;
         self.wait_until(done, cause);
         Ok(())
     }
@@ -174,7 +174,7 @@ impl Processor {
         {
             return wait;
         }
-        Wait::Page(at, writes)
+        if writes { Wait::PageToStore(at) } else { Wait::PageToLoad(at) }
     }
 
     /// As [`Self::trap`]; and where pages move, no miss may be outstanding when a translation changes, because its line
@@ -283,9 +283,9 @@ impl Processor {
                 self.retire(access, self.time, charge);
                 return Ok(());
             }
-            Access::Store | Access::WritePrefetch if !writes => return Err(Wait::Miss(id)),
+            Access::Store | Access::WritePrefetch if !writes => return Err(Wait::completion_of(id)),
             // The line was granted and invalidated again before it was complete.
-            Access::Store if done && copy.state.after(access).is_none() => return Err(Wait::Miss(id)),
+            Access::Store if done && copy.state.after(access).is_none() => return Err(Wait::completion_of(id)),
             // The shared copy is still present during an upgrade (R12000).
             Access::Load if upgrade && copy.state.rights() == Rights::Read && !self.timing.upgrade_blocks_loads => {
                 let (ready, level, number) =
@@ -296,7 +296,7 @@ impl Processor {
                 self.retire(access, value_at, Cause::cache(number));
             }
             // The requested block has arrived or is arriving; the others are available when the line is complete.
-            Access::Load if done && block != wanted => return Err(Wait::Miss(id)),
+            Access::Load if done && block != wanted => return Err(Wait::completion_of(id)),
             Access::Load => {
                 if done {
                     self.report_join(id, access);
@@ -382,11 +382,11 @@ impl Processor {
             return Err(Wait::AllMisses);
         }
         self.value_from = None;
-        let (done, cause) = self.window.done().map_err(Wait::Value)?;
+        let (done, cause) = self.window.done().map_err(Wait::value_of)?;
         self.window.clear();
         self.wait_until(self.loaded_at, self.loaded_from);
         self.wait_until(done, cause);
-        let stored = self.stores.empty_at().map_err(|number| Wait::Value(MissId(number)))?;
+        let stored = self.stores.empty_at().map_err(|number| Wait::value_of(MissId(number)))?;
         self.wait_until(stored, Cause::WriteBuffer);
         self.wait_until(self.value_at, Cause::Work);
         Ok(())

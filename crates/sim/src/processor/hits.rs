@@ -141,7 +141,7 @@ impl Processor {
     fn buffer_room(&mut self) -> Result<(), Wait> {
         while let Some(obstacle) = self.stores.obstacle(self.time) {
             match obstacle {
-                Completion::With(number) => return Err(Wait::Value(MissId(number))),
+                Completion::With(number) => return Err(Wait::value_of(MissId(number))),
                 Completion::At(at) => self.wait_until(at, Cause::WriteBuffer),
             }
         }

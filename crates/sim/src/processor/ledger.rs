@@ -128,8 +128,9 @@ impl Processor {
             // A parked thread waits on behalf of a cause, if there is one.
             Some(Wait::Parked(_)) => self.ledger.charged_to.map_or(Cause::Idle, |(cause, _)| cause),
             Some(Wait::Writeback(_)) => Cause::Writeback,
-            Some(Wait::Page(..) | Wait::Call) => Cause::System,
-            Some(Wait::Value(id) | Wait::Miss(id)) => {
+            Some(Wait::PageToLoad(_) | Wait::PageToStore(_) | Wait::Call) => Cause::System,
+            Some(Wait::Value(awaited) | Wait::Miss(awaited)) => {
+                let id = awaited.id();
                 let over = self.ledger.served.get(usize::from(id.0)).copied().flatten().unwrap_or(reads);
                 return self.miss(id).map_or(over, |miss| miss.charge());
             }

@@ -17,6 +17,39 @@ impl MissId {
     pub const CAPACITY: usize = MOST_MISSES as usize;
 }
 
+/// An outstanding miss that its processor waits for: its number in a word, as wide as the other operands of waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Awaited(u64);
+
+impl Awaited {
+    /// Its number.
+    #[inline]
+    pub fn id(self) -> MissId {
+        MissId(self.0 as u8)
+    }
+}
+
+impl From<MissId> for Awaited {
+    #[inline]
+    fn from(id: MissId) -> Self {
+        Self(id.0.into())
+    }
+}
+
+impl Wait {
+    /// For the value of a miss.
+    #[inline]
+    pub fn value_of(id: MissId) -> Self {
+        Self::Value(id.into())
+    }
+
+    /// For the completion of a miss.
+    #[inline]
+    pub fn completion_of(id: MissId) -> Self {
+        Self::Miss(id.into())
+    }
+}
+
 /// An outstanding miss.
 #[derive(Clone, Copy, Debug)]
 pub struct Miss {

@@ -41,7 +41,7 @@ use crate::os::Translations;
 use crate::part::{CachedCopy, Hierarchy, WriteBuffer};
 
 pub use accesses::{Address, Location};
-pub use misses::{Miss, MissId};
+pub use misses::{Awaited, Miss, MissId};
 pub use timing::ProcessorTiming;
 
 use bus::CacheBus;
@@ -52,23 +52,26 @@ use spinning::{RoundState, Spin};
 use tlb::Tlb;
 use window::Window;
 
-/// The event that a suspended processor waits for. It fits in two words, so that the host passes it in registers.
+/// The event that a suspended processor waits for. Each operand is a word, so that the host passes a wait in two registers, and
+/// stores and loads it by words.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wait {
     /// Its own clock is ahead: earlier events come first.
     Until(Time),
     /// The value of a miss.
-    Value(MissId),
+    Value(Awaited),
     /// The completion of a miss.
-    Miss(MissId),
+    Miss(Awaited),
     /// The completion of any miss.
     AnyMiss,
     /// The acknowledgement of a writeback of this line.
     Writeback(LineAddr),
     /// The completion of all its misses.
     AllMisses,
-    /// The operating system's handling of a page fault, by a store if the flag is set.
-    Page(VirtualAddr, bool),
+    /// The operating system's handling of a page fault of a load.
+    PageToLoad(VirtualAddr),
+    /// The same of a store.
+    PageToStore(VirtualAddr),
     /// The other threads of its program at a barrier.
     Barrier,
     /// The departure of its copy of this line, on which it spins.

@@ -227,7 +227,7 @@ impl Processor {
         let Some(oldest) = self.window.oldest() else { return Ok(0) };
         let start = match oldest.start {
             Start::At(start) => start,
-            Start::After(miss, _) | Start::Stored(miss) => return Err(Wait::Value(miss)),
+            Start::After(miss, _) | Start::Stored(miss) => return Err(Wait::value_of(miss)),
         };
         let count = most.min(oldest.count);
         let at = start + oldest.step * count;

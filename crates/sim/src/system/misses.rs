@@ -48,7 +48,7 @@ impl<C: Controller> System<C> {
         let node = self.node_of(cpu);
         self.processor_mut(cpu).set_value(miss, value);
         self.kernel.schedule(node, end, Event::Filled(cpu, miss));
-        if self.waits(cpu) == Some(Wait::Value(miss)) {
+        if self.waits(cpu) == Some(Wait::value_of(miss)) {
             self.resume_at(cpu, value);
         }
     }
@@ -94,7 +94,7 @@ impl<C: Controller> System<C> {
         }
         match self.waits(cpu) {
             Some(Wait::AnyMiss) => self.resume_at(cpu, free),
-            Some(Wait::Miss(other)) if other == id => self.resume(cpu),
+            Some(Wait::Miss(awaited)) if awaited.id() == id => self.resume(cpu),
             Some(Wait::AllMisses) if !missing => self.resume(cpu),
             Some(Wait::Leave) if !missing => self.leave(cpu),
             _ => {}

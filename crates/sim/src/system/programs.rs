@@ -168,9 +168,12 @@ impl<C: Controller> System<C> {
 
     /// Resumes the program on `cpu` at the present time, until it waits.
     pub fn resume(&mut self, cpu: CpuId) {
-        if let Some(Wait::Page(at, writes)) = self.waits(cpu)
-            && !self.serve_page_fault(cpu, at, writes)
-        {
+        let served = match self.waits(cpu) {
+            Some(Wait::PageToLoad(at)) => self.serve_page_fault(cpu, at, false),
+            Some(Wait::PageToStore(at)) => self.serve_page_fault(cpu, at, true),
+            _ => true,
+        };
+        if !served {
             return;
         }
         if let Some(Wait::Skipping(..)) = self.waits(cpu) {
@@ -269,7 +272,7 @@ impl<C: Controller> System<C> {
             Wait::Until(time) => self.resume_at(cpu, time.max(self.kernel.now)),
             // The operating system acts at the processor's own time, so that first touches take place in the order of
             // time.
-            Wait::Page(..) => {
+            Wait::PageToLoad(_) | Wait::PageToStore(_) => {
                 let time = self.processor(cpu).time();
                 self.schedule_processor(cpu, time.max(self.kernel.now), Event::Resume(cpu));
             }

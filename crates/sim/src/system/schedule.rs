@@ -244,7 +244,7 @@ impl<C: Controller> System<C> {
         match self.waits(cpu) {
             Some(Wait::Until(time)) => time == self.kernel.now,
             Some(Wait::Parked(time) | Wait::Skipping(time)) => time <= self.kernel.now,
-            Some(Wait::Page(..)) => self.processor(cpu).time() <= self.kernel.now,
+            Some(Wait::PageToLoad(_) | Wait::PageToStore(_)) => self.processor(cpu).time() <= self.kernel.now,
             _ => false,
         }
     }
@@ -253,7 +253,7 @@ impl<C: Controller> System<C> {
     /// which took the processor after the event was scheduled, is served when the interrupt ends.
     #[cold]
     pub(super) fn put_off(&mut self, cpu: CpuId) {
-        if let Some(Wait::Page(..)) = self.waits(cpu) {
+        if let Some(Wait::PageToLoad(_) | Wait::PageToStore(_)) = self.waits(cpu) {
             let time = self.processor(cpu).time();
             self.schedule_processor(cpu, time, Event::Resume(cpu));
         }
