@@ -120,7 +120,8 @@ impl<const OWNED: bool> ClusterModel<OWNED> {
                     None
                 }
             }
-            DirectoryState::Forwarded { .. } => Some("the home waits for a report"),
+            // The home waits for a report.
+            DirectoryState::Forwarded { .. } => None,
         }
     }
 }

@@ -13,11 +13,11 @@ use crate::directory::{Reader, Writer};
 /// Bytes of a node besides its caches.
 const NODE_BYTES: usize = 3;
 /// Bytes of the directory entry.
-const ENTRY_BYTES: usize = 2;
+const ENTRY_BYTES: usize = 3;
 
 /// Names of nodes: new ones by old ones.
-type Names = [u8; MAX_NODES];
-const SAME: Names = [0, 1, 2, 3];
+pub type Names = [u8; MAX_NODES];
+pub const SAME: Names = [0, 1, 2, 3, 4, 5];
 
 const REQUESTS: [MessageKind; 3] = [MessageKind::Read, MessageKind::ReadExclusive, MessageKind::Upgrade];
 
@@ -48,7 +48,7 @@ impl<const OWNED: bool> ClusterModel<OWNED> {
     /// Reads a state.
     pub(super) fn unpack(&self, bytes: &[u8]) -> ClusterState {
         let mut state = ClusterState::initial();
-        state.entry = unpack_entry([bytes[0], bytes[1]]);
+        state.entry = unpack_entry([bytes[0], bytes[1], bytes[2]]);
         let mut rest = &bytes[ENTRY_BYTES..];
         for node in 0..self.nodes {
             let word = u32::from_le_bytes([rest[0], rest[1], rest[2], 0]);
@@ -69,20 +69,21 @@ fn pack_entry(state: &ClusterState, names: &Names) -> [u8; ENTRY_BYTES] {
     let mut word = Writer::default();
     match state.entry.state {
         DirectoryState::Shared => word.put(2, 0),
-        DirectoryState::Owned { owner } => word.put(2, 1).put(2, node(owner)),
+        DirectoryState::Owned { owner } => word.put(2, 1).put(3, node(owner)),
         DirectoryState::Forwarded { owner, requester, exclusive } => {
-            word.put(2, 2).put(2, node(owner)).put(2, node(requester)).put(1, exclusive.into())
+            word.put(2, 2).put(3, node(owner)).put(3, node(requester)).put(1, exclusive.into())
         }
     };
     let sharers = (0..MAX_NODES).filter(|node| state.entry.sharers >> node & 1 == 1);
     let renamed = sharers.fold(0, |renamed: u8, node| renamed | 1 << names[node]);
-    [word.word() as u8, renamed]
+    let [low, high, ..] = word.word().to_le_bytes();
+    [low, high, renamed]
 }
 
-fn unpack_entry([state_byte, sharers]: [u8; ENTRY_BYTES]) -> Entry {
-    let mut word = Reader::new(state_byte.into());
+fn unpack_entry([low, high, sharers]: [u8; ENTRY_BYTES]) -> Entry {
+    let mut word = Reader::new(u16::from_le_bytes([low, high]).into());
     let tag = word.take(2);
-    let mut node = || NodeId(word.take(2) as u16);
+    let mut node = || NodeId(word.take(3) as u16);
     let state = match tag {
         0 => DirectoryState::Shared,
         1 => DirectoryState::Owned { owner: node() },
@@ -109,7 +110,7 @@ fn pack_line(line: &Line, node: usize, contents: Version, names: &Names) -> u32 
         Some(Intervention::Invalidate { requester }) => (3, requester),
         Some(Intervention::Replace) => (4, HOME),
     };
-    word.put(3, tag).put(2, names[requester.index()].into());
+    word.put(3, tag).put(3, names[requester.index()].into());
     word.put(2, line.writeback.map_or(0, |version| 1 + version.0)).put(1, line.unused.into());
     word.put(1, u32::from(held && contents == LATEST));
     word.word()
@@ -124,7 +125,7 @@ fn unpack_line(word: u32) -> (Line, Version) {
     // Four bits, in two's complement.
     let balance = ((word.take(4) << 12) as u16 as i16) >> 12;
     let collection = Collection { balance, announced: word.flag() };
-    let (tag, requester) = (word.take(3), NodeId(word.take(2) as u16));
+    let (tag, requester) = (word.take(3), NodeId(word.take(3) as u16));
     let intervention = match tag {
         0 => None,
         1 => Some(Intervention::Share { requester }),
@@ -148,10 +149,10 @@ pub fn pack_message(message: &Message, names: &Names) -> u16 {
     let mut word = Writer::default();
     word.put(4, message.kind as u32)
         .put(1, to_home.into())
-        .put(2, to)
-        .put(2, node(message.requester))
+        .put(3, to)
+        .put(3, node(message.requester))
         .put(1, message.version.0)
-        .put(2, message.acknowledgements.into());
+        .put(3, message.acknowledgements.into());
     word.word() as u16
 }
 
@@ -164,11 +165,11 @@ pub fn packed(message: &Message) -> u16 {
 pub fn unpack_message(word: u16) -> Message {
     let mut word = Reader::new(word.into());
     let kind = MessageKind::ALL[word.take(4) as usize];
-    let (to_home, to) = (word.flag(), NodeId(word.take(2) as u16));
-    let requester = NodeId(word.take(2) as u16);
+    let (to_home, to) = (word.flag(), NodeId(word.take(3) as u16));
+    let requester = NodeId(word.take(3) as u16);
     let to = if to_home { Agent::Home(HOME) } else { Agent::Interface(to) };
     let version = Version(word.take(1));
-    Message::new(kind, LINE, to, requester).with_version(version).with_acknowledgements(word.take(2) as u16)
+    Message::new(kind, LINE, to, requester).with_version(version).with_acknowledgements(word.take(3) as u16)
 }
 
 /// A packed message with its data, if any, older than the last store.

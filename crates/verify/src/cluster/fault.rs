@@ -23,6 +23,8 @@ pub enum Plant {
     Device(fn(&mut AtDevice<'_>)),
     /// The home does or sends something else, when it handles a message.
     Home(fn(&mut AtHome<'_>)),
+    /// The home serves requests and writebacks of a busy line as if the owner were known.
+    ServeBusy,
     /// A device replies to a command of its node's caches.
     Reply(fn(&Line, Command, Reply) -> Reply),
     /// A device requests the bus.
@@ -111,15 +113,17 @@ fn table() -> Vec<Row> {
         // An invalidation is lost.
         ("lose-invalidation", P::DeadlockFreedom, 2, Waiting, Home(|at| at.sent.retain(|message| message.kind != K::Invalidate))),
         // The home does not list a reader.
-        ("forget-sharer", P::SingleWriter, 2, Nothing, Home(|at| if at.message.kind == K::Read && at.entry.state == DirectoryState::Shared { at.entry.sharers = at.before.sharers; })),
+        ("forget-sharer", P::DirectoryAgreement, 2, Nothing, Home(|at| if at.message.kind == K::Read && at.entry.state == DirectoryState::Shared { at.entry.sharers = at.before.sharers; })),
         // The home does not list the former owner, which goes on reading.
-        ("forget-former-owner", P::SingleWriter, 2, Nothing, Home(|at| if let (K::SharingWriteback, DirectoryState::Forwarded { owner, .. }) = (at.message.kind, at.before.state) { at.entry.sharers &= !(1 << owner.0); })),
+        ("forget-former-owner", P::DirectoryAgreement, 2, Nothing, Home(|at| if let (K::SharingWriteback, DirectoryState::Forwarded { owner, .. }) = (at.message.kind, at.before.state) { at.entry.sharers &= !(1 << owner.0); })),
         // Memory ignores the data of a writeback.
         ("drop-writeback", P::DirectoryAgreement, 2, Nothing, Home(|at| if at.message.kind == K::Writeback { *at.memory = at.before_memory; })),
         // A late writeback is taken for the owner's.
         ("accept-late-writeback", P::LatestValue, 2, Nothing, Home(|at| if at.message.kind == K::Writeback { *at.memory = at.message.version; })),
         // Memory ignores the data of a sharing writeback.
-        ("ignore-sharing-writeback", P::LatestValue, 3, Nothing, Home(|at| if at.message.kind == K::SharingWriteback { *at.memory = at.before_memory; })),
+        ("ignore-sharing-writeback", P::DirectoryAgreement, 3, Nothing, Home(|at| if at.message.kind == K::SharingWriteback { *at.memory = at.before_memory; })),
+        // The home does not wait for the report of an owner.
+        ("serve-while-busy", P::ExpectedMessage, 2, Nothing, Plant::ServeBusy),
         // An upgrade is granted although the requester's copy has been invalidated.
         ("upgrade-nothing", P::ExpectedMessage, 2, Nothing, Home(|at| if at.message.kind == K::Upgrade { at.sent.iter_mut().filter(|message| message.kind == K::DataExclusive).for_each(|message| { message.kind = K::UpgradeAcknowledge; message.version = Version(0); }); })),
         // The owner does not report that it has answered a request to read.
@@ -131,7 +135,7 @@ fn table() -> Vec<Row> {
         // The block cache is not updated when another node reads.
         ("forget-update", P::LatestValue, 2, Nothing, Device(|at| if at.completes(|what| matches!(what, Intervention::Share { .. })) { *at.contents = at.before_contents; })),
         // Data that an invalidation has overtaken are used.
-        ("use-overtaken-data", P::LatestValue, 3, Nothing, Device(|at| if let Some(request) = &mut at.line.request { request.invalidated = false; })),
+        ("use-overtaken-data", P::SingleWriter, 3, Nothing, Device(|at| if let Some(request) = &mut at.line.request { request.invalidated = false; })),
         // The right to write is used before the acknowledgements have arrived.
         ("wait-for-no-acknowledgement", P::SingleWriter, 2, Waiting, Device(|at| if at.line.collection.announced { at.line.rights = Rights::Write; })),
         // Another node is answered before the acknowledgements have arrived.

@@ -13,7 +13,7 @@ mod state;
 mod transition;
 
 use protocol::Access;
-use protocol::cluster::{Line, Protocol};
+use protocol::cluster::{DirectoryState, Line, Protocol};
 use protocol::contract::{Bus, Started};
 use protocol::snoop::Snooping;
 use units::{LineAddr, NodeId};
@@ -23,9 +23,10 @@ use crate::explore::{Exploration, explore};
 use crate::litmus::{self, Consistency, Intent, Litmus, Programmable};
 use crate::model::{Model, Violation};
 use crate::permutations::permutations;
+use codec::{Names, SAME};
 use fault::Plant;
 pub use state::{ClusterState, ClusterStep};
-use state::{LATEST, MAX_CPUS, MAX_NODES};
+use state::{LATEST, MAX_CPUS};
 
 /// Home of the line.
 const HOME: NodeId = NodeId(0);
@@ -60,7 +61,7 @@ const fn registered<const OWNED: bool, const EARLY: bool>(
             accesses: &[Access::Load, Access::Store],
         },
         configurations: || {
-            [(2, 1), (2, 2), (3, 1), (4, 2)].map(|(cpus, shared)| loads_and_stores(cpus, shared)).to_vec()
+            [(2, 1), (4, 2), (3, 1), (6, 2)].map(|(cpus, shared)| loads_and_stores(cpus, shared)).to_vec()
         },
         faults: || fault::faults(EARLY).into_iter().map(|planted| planted.fault).collect(),
         consistency: if EARLY { Consistency::Relaxed } else { Consistency::Sequential },
@@ -86,7 +87,7 @@ pub struct ClusterModel<const OWNED: bool> {
     nodes: usize,
     accesses: Vec<Access>,
     /// Every renaming of nodes under which states are equivalent, the identity first: new names by old ones.
-    renamings: Vec<[u8; MAX_NODES]>,
+    renamings: Vec<Names>,
     symmetry: bool,
     plant: Option<Plant>,
 }
@@ -96,7 +97,6 @@ impl<const OWNED: bool> ClusterModel<OWNED> {
     pub fn new(config: &Config, early_grant: bool) -> Self {
         let (cpus, per_node) = (usize::from(config.caches), usize::from(config.processors_per_node));
         let nodes = cpus.div_ceil(per_node);
-        assert!(nodes <= MAX_NODES, "at most {MAX_NODES} nodes");
         let faults = || fault::faults(early_grant).into_iter();
         let planted = config.mutation.and_then(|name| faults().find(|planted| planted.fault.name == name));
         Self {
@@ -123,9 +123,9 @@ impl<const OWNED: bool> ClusterModel<OWNED> {
 }
 
 /// Renamings of the nodes that keep the name of the home.
-fn renamings(nodes: usize) -> Vec<[u8; MAX_NODES]> {
+fn renamings(nodes: usize) -> Vec<Names> {
     let rename = |others: Vec<u8>| {
-        let mut names = [0, 1, 2, 3];
+        let mut names = SAME;
         (1..).zip(others).for_each(|(old, new): (usize, u8)| names[old] = new + 1);
         names
     };
@@ -177,6 +177,7 @@ impl<const OWNED: bool> Model for ClusterModel<OWNED> {
 
     fn is_quiescent(&self, state: &ClusterState) -> bool {
         state.messages().is_empty()
+            && !matches!(state.entry.state, DirectoryState::Forwarded { .. })
             && state.lines[..self.nodes].iter().all(Line::is_quiet)
             && state.caches[..self.cpus].iter().all(|cache| cache.request.is_none())
     }

@@ -13,9 +13,9 @@ use crate::directory::verb;
 pub use crate::directory::{JUST_STORED, LATEST, STALE};
 
 /// Most processors of a model.
-pub const MAX_CPUS: usize = 8;
+pub const MAX_CPUS: usize = 6;
 /// Most nodes of a model.
-pub const MAX_NODES: usize = 4;
+pub const MAX_NODES: usize = MAX_CPUS;
 /// Most messages in flight: far more than this number of nodes can have outstanding (checked on every insertion).
 const MAX_MESSAGES: usize = 32;
 

@@ -1,7 +1,7 @@
 //! Transitions of a cluster: run the handlers of caches, device and home on a copy of the state, apply the planted fault
 //! if there is one, renumber, check.
 
-use protocol::cluster::{HomeOutcome, Message, Site, home};
+use protocol::cluster::{DirectoryState, HomeOutcome, Lane, Message, Site, home};
 use protocol::contract::{Bus, Started};
 use protocol::snoop::{Command, Reply, Snooping, memory};
 use protocol::{Access, Agent, ProtocolError, Version};
@@ -155,6 +155,11 @@ impl<const OWNED: bool> ClusterModel<OWNED> {
     /// Delivers a message to the home; `None` if the line is busy.
     fn at_home(&self, rest: ClusterState, message: &Message) -> Result<Option<ClusterState>, Violation> {
         let (mut after, mut sent) = (rest.clone(), Vec::new());
+        if let (Some(Plant::ServeBusy), Lane::Request, DirectoryState::Forwarded { owner, .. }) =
+            (self.plant, message.kind.lane(), after.entry.state)
+        {
+            after.entry.state = DirectoryState::Owned { owner };
+        }
         let memory = &mut after.contents[HOME.index()];
         let mut push = |message| sent.push(message);
         if home(&mut after.entry, HOME, memory, message, &mut push).map_err(unexpected)? == HomeOutcome::Busy {

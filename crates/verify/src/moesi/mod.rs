@@ -1,7 +1,7 @@
 //! The snooping MOESI and MESI buses as the explorer needs them.
 //!
-//! The protocols `moesi` and `mesi` are the bus alone. In `moesi-cluster` a cluster device takes part, and the other nodes of the
-//! cluster are one unbounded opponent: it issues recalls, grants the rights that the device requests, and stores
+//! The protocols `moesi` and `mesi` are the bus alone. In `moesi-cluster` a cluster device takes part, and the other nodes
+//! of the cluster are one unbounded opponent: it issues recalls, grants the rights that the device requests, and stores
 //! whenever the node has no right to the line.
 
 mod cluster;
@@ -98,7 +98,7 @@ impl<const OWNED: bool> ExploredBus for Snooping<OWNED> {
             // The writeback buffer is not snooped.
             ("ignore-buffer", P::LatestValue, Replied(|line: &Cache, reply| if matches!(line.request, Some(Command::Writeback)) { Reply::default() } else { reply })),
             // A writeback proceeds although the line has changed owner.
-            ("write-back-twice", P::ExpectedMessage, Observe(|before: &Cache, line: &mut Cache, _| if matches!(before.request, Some(Command::Writeback)) { line.request = before.request; })),
+            ("write-back-twice", if OWNED { P::ExpectedMessage } else { P::DirectoryAgreement }, Observe(|before: &Cache, line: &mut Cache, _| if matches!(before.request, Some(Command::Writeback)) { line.request = before.request; })),
             // An owned line is dropped as silently as a clean one.
             ("drop-owned", P::DirectoryAgreement, Start(|line: &mut Cache| if matches!(line.request, Some(Command::Writeback)) { *line = Cache::default(); })),
             // Memory ignores the data of a writeback.
