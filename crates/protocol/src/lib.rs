@@ -4,12 +4,14 @@
 //! to send and the work done, which a machine prices. The timing simulator and the model checker run the same handlers.
 //!
 //! Each protocol is a module: [`origin`] is the SGI Origin's, [`msi`] the FLASH family, with the sharing set as a
-//! parameter, [`sci`] keeps sharers in a linked list, and [`snoop`] is a snooping bus. All share [`Access`] from a
-//! processor, [`CopyState`] in its cache, [`Version`] for data, [`Agent`] and [`ProtocolError`]; and each fulfils one of the
-//! [`contract`]s, from which the model checker makes its model.
+//! parameter, [`sci`] keeps sharers in a linked list, [`snoop`] is a snooping bus, and [`cluster`] joins nodes with such a
+//! bus. All share [`Access`] from a processor, [`CopyState`] in its cache, [`Version`] for data, [`Agent`] and
+//! [`ProtocolError`]. Each but [`cluster`], whose nodes are buses, fulfils one of the [`contract`]s, from which the model
+//! checker makes its model.
 
 mod access;
 mod agent;
+pub mod cluster;
 mod contents;
 pub mod contract;
 mod copy;

@@ -10,7 +10,8 @@ pub struct Config {
     pub caches: u16,
     /// Lines that they share.
     pub lines: u16,
-    /// Processors per node. On the Origin, two share a bit of the sharer vector and a processor interface.
+    /// Processors per node. On the Origin, two share a bit of the sharer vector and a processor interface; in a cluster,
+    /// they share a bus.
     pub processors_per_node: u16,
     /// Accesses that processors make, besides evictions.
     pub accesses: Vec<Access>,

@@ -5,6 +5,7 @@
 //! because contents are kept relative to the last store.
 
 mod bus;
+mod cluster;
 mod config;
 mod directory;
 mod entry;
@@ -19,6 +20,7 @@ mod registry;
 mod sci;
 
 pub use bus::{Alone, Beyond, BusModel, BusPlant, ExploredBus, PlantedBus, bus_faults, explore_bus, run_bus_litmus};
+pub use cluster::{ClusterModel, ClusterState, ClusterStep};
 pub use config::{Config, ConfigError, Limits};
 pub use directory::{
     AtCaches, AtHome, Codec, DirectoryModel, Explored, MAX_CACHES, MAX_LINES, Names, Plant, Planted, Reader, View,

@@ -6,7 +6,7 @@ use protocol::Access;
 use protocol::msi::{CoarseVector, DynamicPointer, Hybrid, SharingSet, Variant};
 use protocol::snoop::Protocol as Moesi;
 use stateright::{Checker, Model as _};
-use verify::{Alone, BusModel, Cluster, Config, DirectoryModel, Model, explore, msi, origin};
+use verify::{Alone, BusModel, Cluster, ClusterModel, Config, DirectoryModel, Model, explore, msi, origin};
 
 fn small() -> Vec<Config> {
     let cached = Config { accesses: Config::CACHED_ACCESSES.to_vec(), ..Config::new(2, 1) };
@@ -23,6 +23,22 @@ const HYBRID: Hybrid = Hybrid { neighbourhood: 2, pointers: 2, vectors: 1, all_s
 fn smallest() -> Vec<Config> {
     let accesses = vec![Access::Load, Access::Store];
     vec![Config { accesses: accesses.clone(), ..Config::new(2, 1) }, Config { accesses, ..Config::new(3, 1) }]
+}
+
+/// Two nodes of one processor, and of two.
+fn nodes() -> Vec<Config> {
+    let two = smallest().remove(0);
+    vec![Config { processors_per_node: 2, caches: 4, ..two.clone() }, two]
+}
+
+/// Nodes with a MOESI bus in a configuration, whose writes wait for acknowledgements.
+fn of_cluster(config: &Config) -> ClusterModel<true> {
+    ClusterModel::new(config, false)
+}
+
+/// Nodes with a MESI bus in a configuration, whose writes do not wait for acknowledgements.
+fn of_dash(config: &Config) -> ClusterModel<false> {
+    ClusterModel::new(config, true)
 }
 
 /// The Origin protocol in a configuration.
@@ -100,6 +116,8 @@ fn stateright_counts_the_same_states_and_steps() {
     smallest().iter().for_each(|config| counts_agree(config, of_sci));
     smallest().iter().for_each(|config| counts_agree(config, BusModel::<Moesi, Alone>::new));
     smallest().iter().for_each(|config| counts_agree(config, BusModel::<Moesi, Cluster>::new));
+    nodes().iter().for_each(|config| counts_agree(config, of_cluster));
+    nodes().iter().for_each(|config| counts_agree(config, of_dash));
     for config in &smallest() {
         counts_agree(config, |config| of_flash(config, CoarseVector::coarse(2), Variant::default(), false));
         counts_agree(config, |config| of_flash(config, LISTS, COLLECTING, true));
@@ -140,6 +158,8 @@ fn symmetry_merges_exactly_the_states_that_differ_in_names() {
     smallest().iter().for_each(|config| merges_exactly(config, of_sci));
     smallest().iter().for_each(|config| merges_exactly(config, BusModel::<Moesi, Alone>::new));
     smallest().iter().for_each(|config| merges_exactly(config, BusModel::<Moesi, Cluster>::new));
+    nodes().iter().chain(&smallest()).for_each(|config| merges_exactly(config, of_cluster));
+    merges_exactly(&nodes()[0], of_dash);
     let two_lines = Config { lines: 2, ..smallest().remove(0) };
     for config in smallest().into_iter().chain([two_lines]) {
         merges_exactly(&config, |config| of_flash(config, CoarseVector::BIT_VECTOR, COLLECTING, false));

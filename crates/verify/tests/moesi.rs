@@ -1,4 +1,4 @@
-//! Exploration of the snooping bus: no violation, and state spaces of known size.
+//! Exploration of the snooping buses: no violation, and state spaces of known size.
 
 mod pinned;
 
@@ -20,4 +20,12 @@ fn the_bus_of_a_cluster_has_every_property() {
     holds("moesi-cluster", 3, &BOTH, (436, 2_242, 14));
     holds("moesi-cluster", 4, &BOTH, (900, 5_838, 17));
     holds("moesi-cluster", 8, &BOTH, (6_786, 80_670, 29));
+}
+
+#[test]
+fn the_mesi_bus_has_every_property() {
+    holds("mesi", 1, &BOTH, (6, 9, 3));
+    holds("mesi", 2, &BOTH, (24, 69, 7));
+    holds("mesi", 3, &BOTH, (53, 225, 9));
+    holds("mesi", 8, &BOTH, (603, 6_732, 24));
 }

@@ -18,9 +18,10 @@ use random::{RandomFlags, RandomRun};
 /// it at random on a simulated machine (--random).
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Protocols: origin sci moesi moesi-cluster; of FLASH: bit-vector bit-vector/RH bit-vector/IC bit-vector/IR cv=2
-cv=2/LB broadcast limited-pointer limited-pointer/B dynamic-pointer dynamic-pointer/IR dynamic-pointer/RAC hybrid
-hybrid/all-shared hybrid/IC hybrid/IR hybrid/RAC.
+    after_help = "Protocols: origin sci moesi mesi moesi-cluster; of nodes together with their buses: cluster cluster/mesi cluster/RC;
+of FLASH: bit-vector bit-vector/RH bit-vector/IC bit-vector/IR cv=2 cv=2/LB broadcast limited-pointer
+limited-pointer/B dynamic-pointer dynamic-pointer/IR dynamic-pointer/RAC hybrid hybrid/all-shared hybrid/IC hybrid/IR
+hybrid/RAC.
 
 Examples:
   ccnuma verify origin                         three caches, one line
@@ -28,6 +29,7 @@ Examples:
   ccnuma verify origin --accesses all          with prefetches, uncached and poisoning reads: 26 million states
   ccnuma verify origin --mutation skip-wait    a planted fault is found
   ccnuma verify sci --caches 4                 a longer list of sharers: 3.5 million states
+  ccnuma verify cluster --caches 4 --processors-per-node 2
   ccnuma verify hybrid --all --json            every configuration worth exploring, and the litmus tests
   ccnuma verify hybrid/IR --litmus message-passing
   ccnuma verify --all                          every protocol

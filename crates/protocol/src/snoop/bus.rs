@@ -14,7 +14,7 @@ pub enum Command {
     Upgrade,
     /// Writeback of an owned line to memory.
     Writeback,
-    /// Read on behalf of another node, which also brings memory up to date.
+    /// Read that also brings memory up to date: on behalf of another node, and every read on a MESI bus.
     ReadForeign,
 }
 

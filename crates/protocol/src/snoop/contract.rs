@@ -1,4 +1,4 @@
-//! The MOESI bus as a bus protocol, with the cluster's device as a further participant.
+//! The MOESI bus and the MESI bus as bus protocols, with the cluster's device as a further participant.
 
 use units::{CpuId, NodeId};
 
@@ -6,9 +6,18 @@ use super::{Cache, CacheOutcome, Command, DataPhase, Device, Operation, Reply, S
 use crate::contract::{Bus, BusAgent, Started};
 use crate::{Access, CopyState, ProtocolError, Version};
 
-/// The protocol, which has no parameters.
+/// A snooping bus with the state Owned (MOESI), or without (MESI).
+///
+/// On a MESI bus, a read brings memory up to date if a cache has a modified copy, so that no read-only copy is newer than
+/// memory (Papamarcos and Patel, "A low-overhead coherence solution for multiprocessors with private cache memories",
+/// ISCA 1984). It is the command of a read on behalf of another node.
 #[derive(Clone, Copy, Debug)]
-pub struct Protocol;
+pub struct Snooping<const OWNED: bool>;
+
+/// The MOESI bus.
+pub type Protocol = Snooping<true>;
+/// The MESI bus.
+pub type Mesi = Snooping<false>;
 
 impl From<Start> for Started {
     fn from(start: Start) -> Self {
@@ -20,7 +29,7 @@ impl From<Start> for Started {
     }
 }
 
-impl Bus for Protocol {
+impl<const OWNED: bool> Bus for Snooping<OWNED> {
     type CacheLine = Cache;
     type Command = Command;
     type Reply = Reply;
@@ -34,7 +43,11 @@ impl Bus for Protocol {
             line.request = Some(Command::ReadForeign);
             return Started::Requested;
         }
-        line.start(if access.writes() { Operation::Store } else { Operation::Load }).into()
+        let started = line.start(if access.writes() { Operation::Store } else { Operation::Load });
+        if !OWNED && started == Start::Requested(Command::Read) {
+            line.request = Some(Command::ReadForeign);
+        }
+        started.into()
     }
 
     #[inline]
@@ -128,7 +141,7 @@ impl Bus for Protocol {
     }
 }
 
-impl BusAgent<Protocol> for Device {
+impl<const OWNED: bool> BusAgent<Snooping<OWNED>> for Device {
     #[inline]
     fn snoop(&mut self, node: NodeId, command: Command) -> Result<Reply, ProtocolError> {
         Device::snoop(self, node, command)

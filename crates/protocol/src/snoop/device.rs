@@ -81,11 +81,11 @@ impl Device {
             Err(ProtocolError { at: Agent::Home(node), message: command.mnemonic(), state, reason })
         };
         let needed = match (command, self.rights) {
-            (Command::Read, Rights::Read) => return Ok(Reply { shared: true, ..Reply::default() }),
-            (Command::Read | Command::ReadExclusive | Command::Upgrade | Command::Writeback, Rights::Write) => {
-                return Ok(Reply::default());
+            (Command::Read | Command::ReadForeign, Rights::Read) => {
+                return Ok(Reply { shared: true, ..Reply::default() });
             }
-            (Command::Read, Rights::None) => Rights::Read,
+            (_, Rights::Write) => return Ok(Reply::default()),
+            (Command::Read | Command::ReadForeign, Rights::None) => Rights::Read,
             (Command::ReadExclusive, Rights::None | Rights::Read) | (Command::Upgrade, Rights::Read) => Rights::Write,
             (Command::Upgrade, Rights::None) => {
                 return impossible(self.rights, "no cache has a copy to upgrade");
@@ -93,7 +93,6 @@ impl Device {
             (Command::Writeback, Rights::None | Rights::Read) => {
                 return impossible(self.rights, "no cache owns the line");
             }
-            (Command::ReadForeign, _) => return impossible(self.rights, "only the device itself issues this command"),
         };
         self.fetch = self.fetch.or(Some(needed));
         Ok(Reply { retry: true, ..Reply::default() })

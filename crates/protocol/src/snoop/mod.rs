@@ -1,4 +1,4 @@
-//! A snooping MOESI bus, for the caches of an SMP node (Lai and Falsafi 2000, Section 5: nodes of four processors, a
+//! A snooping MOESI or MESI bus, for the caches of an SMP node (Lai and Falsafi 2000, Section 5: nodes of four processors, a
 //! snoopy MOESI protocol within each; for the states, Sweazey and Smith, "A class of compatible cache consistency
 //! protocols and their support by the IEEE Futurebus", ISCA 1986).
 //!
@@ -11,6 +11,8 @@
 //! copies of the other nodes, by retrying transactions for which this node lacks the right and by keeping copies shared
 //! that other nodes share; and it uses the bus itself, to take copies that the other nodes request out of this node.
 //!
+//! A [`Mesi`] bus has the same handlers without the state Owned.
+//!
 //! No message is ever in flight, so handlers need no outbox: a cache's bus request is part of its state.
 
 mod bus;
@@ -21,6 +23,6 @@ mod table;
 
 pub use bus::{Command, DataPhase, Reply, Source, memory};
 pub use cache::{Cache, CacheOutcome, Moesi, Operation, Start};
-pub use contract::Protocol;
+pub use contract::{Mesi, Protocol, Snooping};
 pub use device::{Device, Recall, Rights};
 pub use table::{CacheCase, DeviceCase, cache_cases, device_cases};

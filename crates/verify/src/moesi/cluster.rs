@@ -41,15 +41,15 @@ impl fmt::Display for ClusterStep {
 
 impl BusAgent<Protocol> for Cluster {
     fn snoop(&mut self, node: NodeId, command: Command) -> Result<Reply, ProtocolError> {
-        BusAgent::snoop(&mut self.device, node, command)
+        self.device.snoop(node, command)
     }
 
     fn request(&self) -> Option<Command> {
-        BusAgent::request(&self.device)
+        self.device.request()
     }
 
     fn complete(&mut self) {
-        BusAgent::complete(&mut self.device);
+        self.device.complete();
     }
 }
 

@@ -1,0 +1,36 @@
+//! Exploration of clusters together with the buses of their nodes: no violation, and state spaces of known size.
+
+mod pinned;
+
+use pinned::{BOTH, holds_with};
+
+/// Explores nodes of so many processors.
+fn holds(protocol: &str, nodes: u16, processors_per_node: u16, size: (u64, u64, u32)) {
+    holds_with(protocol, nodes * processors_per_node, processors_per_node, &BOTH, size);
+}
+
+#[test]
+fn one_node_is_a_bus_alone() {
+    holds("cluster", 1, 4, (205, 1_143, 12));
+    holds("cluster/mesi", 1, 1, (6, 9, 3));
+}
+
+#[test]
+fn nodes_with_a_moesi_bus_have_every_property() {
+    holds("cluster", 2, 1, (2_551, 7_236, 36));
+    holds("cluster", 2, 2, (32_690, 159_197, 40));
+    holds("cluster", 3, 1, (132_016, 564_292, 47));
+}
+
+#[test]
+fn nodes_with_a_mesi_bus_have_every_property() {
+    holds("cluster/mesi", 2, 1, (2_551, 7_236, 36));
+    holds("cluster/mesi", 2, 2, (29_990, 144_797, 40));
+}
+
+#[test]
+fn writes_ahead_of_acknowledgements_have_every_property() {
+    holds("cluster/RC", 2, 1, (3_172, 9_894, 36));
+    holds("cluster/RC", 2, 2, (41_094, 217_486, 40));
+    holds("cluster/RC", 3, 1, (175_608, 832_395, 47));
+}
