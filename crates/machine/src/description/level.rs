@@ -30,6 +30,8 @@ pub struct CacheLevel {
     pub write: WritePolicy,
     /// Whether a store that misses brings its line into this level.
     pub allocate_on_write_miss: bool,
+    /// Whether a store that hits leaves its line in this level.
+    pub keep_on_write_hit: bool,
     /// Its bus or port; `None` for a primary cache inside others.
     pub port: Option<CachePort>,
 }
@@ -77,6 +79,7 @@ macro_rules! from_table {
                     inclusion: spec.inclusion,
                     write: spec.write,
                     allocate_on_write_miss: spec.allocate_on_write_miss,
+                    keep_on_write_hit: spec.keep_on_write_hit,
                     port: Some(CachePort {
                         clock: spec.bus_clock,
                         width: spec.bus_width,
@@ -112,6 +115,7 @@ impl From<&L1Spec> for CacheLevel {
             inclusion: spec.inclusion,
             write: spec.write,
             allocate_on_write_miss: spec.allocate_on_write_miss,
+            keep_on_write_hit: spec.keep_on_write_hit,
             port: None,
         }
     }
@@ -256,6 +260,15 @@ mod tests {
             (
                 "[l1]\nline_bytes = 128\ninclusion = \"neither\"\nallocate_on_write_miss = false".to_owned(),
                 "my.toml:5: l1.allocate_on_write_miss = false: the level outside receives no line on a miss with",
+            ),
+            (
+                "[l1]\nkeep_on_write_hit = false".to_owned(),
+                "my.toml:3: l1.keep_on_write_hit = false: a line of a write-back level is the only one with what was stored; accepted: true",
+            ),
+            (
+                "[l1]\nwrite = \"through\"\nkeep_on_write_hit = false".to_owned(),
+                "my.toml:4: l1.keep_on_write_hit = false: a store that misses brings in what one that hits gives up; accepted: \
+                 true, or l1.allocate_on_write_miss = false",
             ),
             (
                 "[processor]\nmodel = \"blocking\"\ninstruction_window = 1".to_owned(),

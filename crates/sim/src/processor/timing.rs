@@ -212,6 +212,7 @@ fn spec_of(level: &CacheLevel, shift: u32) -> LevelSpec {
         inclusion: level.inclusion,
         through: level.write == WritePolicy::Through,
         allocates: level.allocate_on_write_miss,
+        keeps: level.keep_on_write_hit,
     }
 }
 
