@@ -4,7 +4,7 @@ use units::Bytes;
 
 use super::check::Conflict;
 use super::kind::{Alternatives, quoted};
-use super::{CacheLevel, Description, Inclusion, MOST_WAYS, PrefetchKind, WritePolicy};
+use super::{CacheLevel, ControllerKind, Description, Inclusion, MOST_WAYS, PrefetchKind, WritePolicy};
 
 /// Rejects private levels and a prefetcher whose values contradict each other or those of other tables.
 pub(super) fn check_caches(description: &Description) -> Result<(), Conflict> {
@@ -37,8 +37,9 @@ fn levels(description: &Description) -> Result<(), Conflict> {
     for ((names, inner), outer) in LEVELS.windows(2).zip(&levels).zip(&levels[1..]) {
         fits_within(inner, outer, names[0], names[1])?;
     }
-    if let Some(coherent) = levels.last() {
+    if let Some((coherent, inside)) = levels.split_last() {
         keeps_lines(coherent)?;
+        stores_around(description, coherent, inside)?;
     }
     levels.iter().try_for_each(|level| shape(level).and_then(|()| gives_up_stored(level)))
 }
@@ -110,6 +111,21 @@ fn keeps_lines(coherent: &CacheLevel) -> Result<(), Conflict> {
         return conflict("allocate_on_write_miss", owns, "true".into());
     }
     Ok(())
+}
+
+/// A store to private data goes around all levels or none, and only where the node's controller takes it to memory.
+fn stores_around(description: &Description, coherent: &CacheLevel, inside: &[CacheLevel]) -> Result<(), Conflict> {
+    let conflict = |level: &CacheLevel, reason: String| {
+        Err(Conflict::new(format!("{}.allocate_on_private_write_miss", level.table), reason, "true"))
+    };
+    if let Some(level) = inside.iter().find(|level| !level.allocate_on_private_write_miss) {
+        return conflict(level, format!("a store goes around the coherent level, {}, or around none", coherent.table));
+    }
+    let kind = description.controller.kind;
+    if coherent.allocate_on_private_write_miss || kind == ControllerKind::Sci {
+        return Ok(());
+    }
+    conflict(coherent, format!("no store goes around the caches with controller.kind = {}", quoted(kind.word())))
 }
 
 /// The sets of a level, and the blocks of its fills.

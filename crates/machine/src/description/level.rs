@@ -32,6 +32,8 @@ pub struct CacheLevel {
     pub allocate_on_write_miss: bool,
     /// Whether a store that hits leaves its line in this level.
     pub keep_on_write_hit: bool,
+    /// Whether a store to private data that misses brings its line into this level.
+    pub allocate_on_private_write_miss: bool,
     /// Its bus or port; `None` for a primary cache inside others.
     pub port: Option<CachePort>,
 }
@@ -80,6 +82,7 @@ macro_rules! from_table {
                     write: spec.write,
                     allocate_on_write_miss: spec.allocate_on_write_miss,
                     keep_on_write_hit: spec.keep_on_write_hit,
+                    allocate_on_private_write_miss: spec.allocate_on_private_write_miss,
                     port: Some(CachePort {
                         clock: spec.bus_clock,
                         width: spec.bus_width,
@@ -116,6 +119,7 @@ impl From<&L1Spec> for CacheLevel {
             write: spec.write,
             allocate_on_write_miss: spec.allocate_on_write_miss,
             keep_on_write_hit: spec.keep_on_write_hit,
+            allocate_on_private_write_miss: true,
             port: None,
         }
     }
@@ -269,6 +273,10 @@ mod tests {
                 "[l1]\nwrite = \"through\"\nkeep_on_write_hit = false".to_owned(),
                 "my.toml:4: l1.keep_on_write_hit = false: a store that misses brings in what one that hits gives up; accepted: \
                  true, or l1.allocate_on_write_miss = false",
+            ),
+            (
+                "[l2]\nallocate_on_private_write_miss = false".to_owned(),
+                "my.toml:3: l2.allocate_on_private_write_miss = false: no store goes around the caches with controller.kind = \"hub\"",
             ),
             (
                 "[processor]\nmodel = \"blocking\"\ninstruction_window = 1".to_owned(),

@@ -2,6 +2,8 @@
 //! processors and prefetchers: what each hit, miss and store costs, what the levels hold, and that nothing of it depends on
 //! look-ahead.
 
+mod private;
+
 use std::cell::Cell;
 use std::rc::Rc;
 
