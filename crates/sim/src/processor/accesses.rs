@@ -112,6 +112,7 @@ impl Processor {
         self.private = true;
         let done = self.access(at, access, Address::Known);
         self.private = false;
+        self.counters.private_references[usize::from(access.writes())] += u64::from(done.is_ok());
         done
     }
 
@@ -213,6 +214,9 @@ impl Processor {
     #[inline(always)]
     pub(super) fn retire(&mut self, access: Access, value_at: Time, from: impl Into<Charge>) {
         self.counters.references += 1;
+        if access == Access::Store {
+            self.counters.stores += 1;
+        }
         self.issued += 1;
         if access == Access::Load {
             self.value_from = None;

@@ -33,6 +33,25 @@ fn a_private_store_that_misses_goes_around_the_caches() {
     assert_eq!((shared.secondary_misses, shared.private_misses), (1, [0, 0]));
 }
 
+/// Stores and private references are counted by the processor, misses or not, those of barriers and locks included.
+#[test]
+fn references_are_counted_by_their_kind() {
+    let machine = machine("sci-ring-2p", "");
+    let counters = run(&machine, 1 << 20, |thread, base| {
+        thread.load(base);
+        thread.store(base);
+        thread.indivisible(Some(base), || ());
+        for word in 0..10 {
+            thread.load_private(base.offset(4096 + 8 * word));
+            thread.store_private(base.offset(8192 + 8 * word));
+        }
+        thread.load_private(base.offset(4096));
+    })
+    .counters;
+    assert_eq!((counters.references, counters.stores, counters.private_references), (25, 12, [11, 10]));
+    assert_eq!(counters.shared_references(), [2, 2]);
+}
+
 /// Primary hit time and tag check, then an access to memory and a word on its bus: 10 + 30 + 120 + 10 ns.
 #[test]
 fn a_store_around_the_caches_takes_an_access_and_a_word() {

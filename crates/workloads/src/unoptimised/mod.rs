@@ -7,7 +7,7 @@
 
 mod thread;
 
-pub use thread::{ReferenceCounts, Unoptimised};
+pub use thread::Unoptimised;
 
 use crate::blocks::Blocks;
 use crate::parameter::{Parameter, Settings};
@@ -142,22 +142,14 @@ impl Compiled {
         if !self.code.is_plain() && number + 1 == count { FRAMES } else { self.program.region_name(number) }
     }
 
-    /// As [`Workload::run`]. Also returns the measured part's references that no simulator tells apart, unless the code is
-    /// plain.
-    pub fn run<T: Thread>(
-        &self,
-        shape: &Shape,
-        regions: &[T::Region],
-        thread: &mut T,
-    ) -> (u64, Option<ReferenceCounts>) {
+    /// As [`Workload::run`].
+    pub fn run<T: Thread>(&self, shape: &Shape, regions: &[T::Region], thread: &mut T) -> u64 {
         match regions.split_last() {
             Some((frames, own)) if !self.code.is_plain() => {
                 let first = self.code.frames(shape).word(thread.number(), 0);
-                let mut thread = Unoptimised::new(thread, self.code, frames, first);
-                let wrong = self.program.run(shape, own, &mut thread);
-                (wrong, Some(thread.counts()))
+                self.program.run(shape, own, &mut Unoptimised::new(thread, self.code, frames, first))
             }
-            _ => (self.program.run(shape, regions, thread), None),
+            _ => self.program.run(shape, regions, thread),
         }
     }
 
