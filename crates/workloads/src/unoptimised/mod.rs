@@ -27,7 +27,7 @@ pub struct Code {
     pub private_stores: u64,
     /// Loads of shared data for each 1000 of the program's own: code that keeps nothing in registers loads a value at each use.
     pub shared_loads: u64,
-    /// Stores to shared data for each 1000 of the program's own.
+    /// Stores to shared data for each 1000 of the program's own, each but the first after a load: the code accumulates in memory.
     pub shared_stores: u64,
     /// Bytes of each thread's frame, which private references walk round.
     pub frame: u64,
