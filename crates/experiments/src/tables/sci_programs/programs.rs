@@ -54,7 +54,7 @@ const PROGRAMS: [Program; 6] = [
         others: &[("schedule", 1)],
         compared: &[],
         quick: (1, &[("length", 12), ("width", 6)]),
-        code: [3678, 436, 130, 5866, 8689],
+        code: [4055, 438, 131, 6200, 8680],
     },
     Program {
         name: "mp3d",
