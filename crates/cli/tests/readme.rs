@@ -38,6 +38,7 @@ const EXAMPLES: &[(&str, How)] = &[
     ("machines", Runs),
     ("machines show arctic", Runs),
     ("topology -m stinger --svg stinger.svg", Runs),
+    ("topology -m sci-rings-4x16", Runs),
     ("bench -m arctic --home 1 --local 2 --remote 0 --state CEXM lmbench-read", Runs),
     ("sim --list", Runs),
     ("sim -m arctic migratory", Runs),

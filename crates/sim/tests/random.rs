@@ -236,6 +236,7 @@ fn survives(name: &str, changes: &[(&str, &str)], references: u32) {
         let ahead = passes(&test, &description);
         let step = passes(&RandomTest { mode: Mode::LockStep, ..test }, &description);
         assert!(ahead == step, "{name} {changes:?}, seed {seed}, delay {delay} ns");
+        assert!(ahead.sent("STORE_AROUND") > 5, "{name} {changes:?}: {}", ahead.sent("STORE_AROUND"));
         let purged = ahead.invalidations();
         assert!(processors == 1 || purged > 20, "{name} {changes:?}: {purged} elements purged");
     }

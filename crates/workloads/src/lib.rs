@@ -32,4 +32,4 @@ pub use specomp::{Applu, Apsi, Art, Equake, Fma3d, Gafort, Mgrid, Swim, Wupwise}
 pub use splash::{Barnes, Cholesky, Fft, Fmm, Lu, Mp3d, Ocean, Radix, Raytrace, Water};
 pub use synthetic::{Counters, HotSpot, Migratory, Private, ProducerConsumer, Uniform, WideReadSharing};
 pub use thread::{SPIN, Thread};
-pub use unoptimised::{Code, Compiled, ReferenceCounts, Unoptimised};
+pub use unoptimised::{Code, Compiled, Unoptimised};

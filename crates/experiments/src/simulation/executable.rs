@@ -4,8 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use workloads::{
-    Compiled, Parameter, ProgramError, ReferenceCounts, RegionPlan, Replay, ReplayError, Settings, Shape, Thread,
-    Workload, Wrong,
+    Compiled, Parameter, ProgramError, RegionPlan, Replay, ReplayError, Settings, Shape, Thread, Workload, Wrong,
 };
 
 use crate::error::ExperimentError;
@@ -96,16 +95,19 @@ impl Executable {
         }
     }
 
-    /// What one thread does. Returns how many loads gave what they must not give, and the counts of [`Compiled::run`].
-    pub fn run<T: Thread>(
-        &self,
-        shape: &Shape,
-        regions: &[T::Region],
-        thread: &mut T,
-    ) -> (u64, Option<ReferenceCounts>) {
+    /// What one thread does. Returns how many loads gave what they must not give.
+    pub fn run<T: Thread>(&self, shape: &Shape, regions: &[T::Region], thread: &mut T) -> u64 {
         match self {
             Self::BuiltIn(compiled) => compiled.run(shape, regions, thread),
-            Self::Replay(replay) => (replay.run(shape, regions, thread), None),
+            Self::Replay(replay) => replay.run(shape, regions, thread),
+        }
+    }
+
+    /// Whether its code has private references.
+    pub fn has_private_references(&self) -> bool {
+        match self {
+            Self::BuiltIn(compiled) => !compiled.code.is_plain(),
+            Self::Replay(_) => false,
         }
     }
 

@@ -1,13 +1,13 @@
 //! Processes on a simulated machine: how their threads meet, and who decides where they run.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Instant;
 
 use sim::{Job, Program, Scheduling, Simulator, ThreadReport, places};
 use units::{CpuId, Time};
-use workloads::{Barrier, BarrierKind, LockKind, RecordedRegion, Recording, ReferenceCounts};
+use workloads::{Barrier, BarrierKind, LockKind, RecordedRegion, Recording};
 
 use super::memory::SharedRegion;
 use super::recorded::Record;
@@ -40,8 +40,6 @@ struct Prepared<'s> {
 struct Found {
     /// Loads that gave what they must not give.
     wrong: Cell<u64>,
-    /// By thread, its references that the simulator does not tell apart.
-    counts: RefCell<Vec<Option<ReferenceCounts>>>,
 }
 
 impl Simulation {
@@ -93,13 +91,12 @@ impl Simulation {
         };
         self.relocation.separate(simulator, &mut regions, self.description.coherent_cache().line, page)?;
         let (regions, found) = (Rc::new(regions), Rc::new(Found::default()));
-        found.counts.borrow_mut().resize(self.shape.threads(), None);
         let program = |number| self.program(number, &regions, &found, barrier.clone(), record.cloned());
         let programs = (0..self.shape.threads()).map(program).collect();
         Ok(Prepared { simulation: self, regions, found, programs })
     }
 
-    /// What thread `number` does. Its wrong loads and its counts are added to `found`.
+    /// What thread `number` does. Its wrong loads are added to `found`.
     fn program(
         &self,
         number: usize,
@@ -113,7 +110,7 @@ impl Simulation {
         Box::new(move |thread: &mut sim::Thread<'_>| {
             let barrier = barrier.map(|(kind, region)| Barrier::new(kind, &shape, region));
             let mut thread = SimulatedThread::new(thread, number, barrier);
-            let (wrong, counts) = match record {
+            let wrong = match record {
                 None => workload.run(&shape, &regions, &mut thread),
                 Some(Record { recorder, starts }) => {
                     let recorded = regions.iter().zip(starts);
@@ -122,7 +119,6 @@ impl Simulation {
                 }
             };
             found.wrong.set(found.wrong.get() + wrong);
-            found.counts.borrow_mut()[number] = counts;
         })
     }
 }
@@ -211,9 +207,9 @@ impl Prepared<'_> {
     fn finish(&self, simulator: &Simulator, reports: &[ThreadReport]) -> (record::SimulationRow, Option<String>) {
         let simulation = self.simulation;
         let wrong = simulation.verdict(self.found.wrong.get(), &self.regions);
-        let counts = self.found.counts.borrow();
-        let processors = reports.iter().zip(counts.iter()).map(|(report, counts)| {
-            let mix = counts.map(|counts| statistics::mix(report, &counts));
+        let mixed = simulation.workload.has_private_references();
+        let processors = reports.iter().map(|report| {
+            let mix = mixed.then(|| statistics::mix(&report.counters));
             statistics::processor(report, simulator.stall_terms(report.cpu), mix)
         });
         let parts = Parts {

@@ -11,7 +11,6 @@ use sim::{
     StallTerms, Tally, ThreadReport, TimeSplit,
 };
 use units::{Duration, NodeId};
-use workloads::ReferenceCounts;
 
 /// A node's controller, after a run of `time`.
 pub fn controller(node: NodeId, counted: &NodeStatistics, time: Duration) -> ControllerStatistics {
@@ -64,14 +63,14 @@ fn link(counted: &LinkStatistics, time: Duration) -> LinkInterfaceStatistics {
     }
 }
 
-/// The references of a thread by the data that they are to: shared loads are those that `counts` has nothing of.
-pub fn mix(report: &ThreadReport, counts: &ReferenceCounts) -> ReferenceMix {
-    let ReferenceCounts { shared_stores, private_loads, private_stores } = *counts;
-    let [private_load_misses, private_store_misses] = report.counters.private_misses;
-    let known = shared_stores + private_loads + private_stores;
+/// The references of a thread by the data that they are to.
+pub fn mix(counters: &ProcessorCounters) -> ReferenceMix {
+    let [shared_loads, shared_stores] = counters.shared_references();
+    let [private_loads, private_stores] = counters.private_references;
+    let [private_load_misses, private_store_misses] = counters.private_misses;
     ReferenceMix {
-        instructions: report.counters.instructions,
-        shared_loads: report.counters.references.saturating_sub(known),
+        instructions: counters.instructions,
+        shared_loads,
         shared_stores,
         private_loads,
         private_stores,

@@ -2,11 +2,12 @@
 
 use units::Bytes;
 
+use super::check_caches::check_caches;
 use super::kind::{Alternatives, quoted};
 use super::wiring::{MOST_CLUSTERS, MOST_LEAF_ROUTERS};
 use super::{
-    CacheLevel, ControllerKind, Description, DescriptionError, IdealProtocol, Inclusion, MOST_PROCESSORS,
-    MOST_VIRTUAL_CHANNELS, MOST_WAYS, PassTransmission, PrefetchKind, ProcessorModel, TopologyKind, WritePolicy,
+    ControllerKind, Description, DescriptionError, IdealProtocol, MOST_PROCESSORS, MOST_VIRTUAL_CHANNELS,
+    PassTransmission, ProcessorModel, TopologyKind,
 };
 
 /// A conflict between a value and others.
@@ -20,7 +21,7 @@ pub(super) struct Conflict {
 }
 
 impl Conflict {
-    fn new(key: impl Into<String>, reason: impl Into<String>, accepted: impl Into<String>) -> Self {
+    pub(super) fn new(key: impl Into<String>, reason: impl Into<String>, accepted: impl Into<String>) -> Self {
         Self { key: key.into(), reason: reason.into(), accepted: accepted.into() }
     }
 }
@@ -29,9 +30,7 @@ impl Conflict {
 pub(super) fn check(description: &Description) -> Result<(), Conflict> {
     topology(description)?;
     processor(description)?;
-    tables_of_levels(description)?;
-    caches(description)?;
-    prefetcher(description)?;
+    check_caches(description)?;
     translations(description)?;
     directory(description)?;
     network(description)?;
@@ -155,12 +154,6 @@ fn directory(description: &Description) -> Result<(), Conflict> {
     Ok(())
 }
 
-/// Whether the number of a cache's sets is a power of two, as its index consists of address bits.
-fn divides_into_sets(size: Bytes, ways: u32, line: Bytes) -> bool {
-    let set = u64::from(ways) * line.0;
-    size.0.is_multiple_of(set) && (size.0 / set).is_power_of_two()
-}
-
 /// A blocking processor has one instruction in flight.
 fn processor(description: &Description) -> Result<(), Conflict> {
     let spec = &description.processor;
@@ -177,140 +170,6 @@ fn processor(description: &Description) -> Result<(), Conflict> {
             let reason = reason("every instruction is done before the next issues with");
             return Err(Conflict::new(format!("processor.{key}"), reason, most.to_string()));
         }
-    }
-    Ok(())
-}
-
-/// The tables of the levels: the port of the primary cache is needed where it is the only level; a third level needs a second.
-fn tables_of_levels(description: &Description) -> Result<(), Conflict> {
-    match (&description.l1_port, &description.l2, &description.l3) {
-        (None, None, None) => Err(Conflict::new(
-            "l1_port.clock_mhz",
-            "without [l2], the primary cache needs a port to the system bus",
-            "[l1_port], or [l2]",
-        )),
-        (_, None, Some(_)) => Err(Conflict::new("l3.size_mib", "nothing reads it without [l2]", "[l3] with [l2]")),
-        (Some(_), Some(_), _) => {
-            Err(Conflict::new("l1_port.clock_mhz", "nothing reads it with [l2]", "[l1_port] without [l2]"))
-        }
-        (Some(_), None, None) | (None, Some(_), _) => Ok(()),
-    }
-}
-
-/// The levels in words, innermost first.
-const LEVELS: [&str; 3] = ["primary", "secondary", "third"];
-
-fn caches(description: &Description) -> Result<(), Conflict> {
-    let levels: Vec<CacheLevel> = description.cache_levels().collect();
-    for ((names, inner), outer) in LEVELS.windows(2).zip(&levels).zip(&levels[1..]) {
-        fits_within(inner, outer, names[0], names[1])?;
-    }
-    if let Some(coherent) = levels.last() {
-        keeps_lines(coherent)?;
-    }
-    levels.iter().try_for_each(shape)
-}
-
-/// A level inside another: of no greater size if the other includes it, of no longer lines, and of the same lines where
-/// a part of a line would otherwise be all that the processor has of it.
-fn fits_within(inner: &CacheLevel, outer: &CacheLevel, name: &str, outside: &str) -> Result<(), Conflict> {
-    let (table, other) = (inner.table, outer.table);
-    let at_most = |what: &str, limit: Bytes| format!("at most {other}.{what} = {limit}");
-    let inclusive = inner.inclusion == Inclusion::Inclusive;
-    if inclusive && inner.size > outer.size {
-        let reason = format!("the {name} cache is larger than the {outside} ({})", outer.size);
-        return Err(Conflict::new(format!("{table}.{}", inner.size_key), reason, at_most(outer.size_key, outer.size)));
-    }
-    if inner.line > outer.line {
-        let reason = format!("the {name} line is larger than the {outside} ({})", outer.line);
-        return Err(Conflict::new(format!("{table}.line_bytes"), reason, at_most("line_bytes", outer.line)));
-    }
-    if inclusive {
-        return Ok(());
-    }
-    let with = format!("{table}.inclusion = {}", quoted(inner.inclusion.word()));
-    if inner.line != outer.line {
-        let reason = format!("{} B lines would lie in parts in {table} with {with}", outer.line.0);
-        return Err(Conflict::new(format!("{table}.line_bytes"), reason, outer.line.0.to_string()));
-    }
-    if inner.write == WritePolicy::Through {
-        let reason = format!("the level outside may not have the line with {with}");
-        return Err(Conflict::new(format!("{table}.write"), reason, quoted(WritePolicy::Back.word())));
-    }
-    if !inner.allocate_on_write_miss {
-        let reason = format!("the level outside receives no line on a miss with {with}");
-        return Err(Conflict::new(format!("{table}.allocate_on_write_miss"), reason, "true"));
-    }
-    Ok(())
-}
-
-/// The coherent level owns the lines that it modifies, as the protocols require.
-fn keeps_lines(coherent: &CacheLevel) -> Result<(), Conflict> {
-    let conflict = |key: &str, reason: &str, accepted: String| {
-        Err(Conflict::new(format!("{}.{key}", coherent.table), reason, accepted))
-    };
-    let owns = "a protocol gives the right to write with the line, to the coherent level, which is this";
-    if coherent.inclusion != Inclusion::Inclusive {
-        return conflict("inclusion", "there is no private level outside it", quoted(Inclusion::Inclusive.word()));
-    }
-    if coherent.write != WritePolicy::Back {
-        return conflict("write", owns, quoted(WritePolicy::Back.word()));
-    }
-    if !coherent.allocate_on_write_miss {
-        return conflict("allocate_on_write_miss", owns, "true".into());
-    }
-    Ok(())
-}
-
-/// The sets of a level, and the blocks of its fills.
-fn shape(level: &CacheLevel) -> Result<(), Conflict> {
-    let CacheLevel { table, size_key, size, ways, line, .. } = *level;
-    if level.port.is_some_and(|port| port.fill_block > line) {
-        let its = if table == "l1" { "l1_port" } else { table };
-        let reason = format!("the block is larger than the line ({line})");
-        return Err(Conflict::new(
-            format!("{its}.fill_block_bytes"),
-            reason,
-            format!("at most {table}.line_bytes = {line}"),
-        ));
-    }
-    if divides_into_sets(size, ways, line) {
-        return Ok(());
-    }
-    let fitting: Vec<_> = (1..=MOST_WAYS).filter(|&ways| divides_into_sets(size, ways, line)).collect();
-    let (key, accepted) = match fitting.is_empty() {
-        false => ("ways", units::ranges(fitting.into_iter().map(|ways| ways as usize))),
-        true => (size_key, format!("what 1 to {MOST_WAYS} ways of a power of two of sets have room for")),
-    };
-    Err(Conflict::new(
-        format!("{table}.{key}"),
-        format!("{size} cannot be divided into a power of two of sets of {ways} lines of {line}"),
-        accepted,
-    ))
-}
-
-/// A prefetcher has a table if its rule needs one, and a miss register beside the one of the reference.
-fn prefetcher(description: &Description) -> Result<(), Conflict> {
-    let Some(spec) = &description.prefetch else { return Ok(()) };
-    let with = format!("with prefetch.kind = {}", quoted(spec.kind.word()));
-    match spec.kind {
-        PrefetchKind::NextLine if spec.streams > 0 => {
-            return Err(Conflict::new("prefetch.streams", format!("nothing reads it {with}"), "0"));
-        }
-        PrefetchKind::Stride | PrefetchKind::Stream if spec.streams == 0 => {
-            return Err(Conflict::new("prefetch.streams", format!("its table has no entry {with}"), "at least 1"));
-        }
-        _ => {}
-    }
-    for (key, wanted) in [("migration", description.os.migration), ("replication", description.os.replication)] {
-        if wanted {
-            let reason = "a prefetch of [prefetch] would trap on a page that is given up";
-            return Err(Conflict::new(format!("os.{key}"), reason, "false"));
-        }
-    }
-    if description.processor.outstanding_misses < 2 {
-        let reason = "[prefetch] needs a miss register beside the reference's";
-        return Err(Conflict::new("processor.outstanding_misses", reason, "at least 2"));
     }
     Ok(())
 }

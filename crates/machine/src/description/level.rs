@@ -30,6 +30,10 @@ pub struct CacheLevel {
     pub write: WritePolicy,
     /// Whether a store that misses brings its line into this level.
     pub allocate_on_write_miss: bool,
+    /// Whether a store that hits leaves its line in this level.
+    pub keep_on_write_hit: bool,
+    /// Whether a store to private data that misses brings its line into this level.
+    pub allocate_on_private_write_miss: bool,
     /// Its bus or port; `None` for a primary cache inside others.
     pub port: Option<CachePort>,
 }
@@ -77,6 +81,8 @@ macro_rules! from_table {
                     inclusion: spec.inclusion,
                     write: spec.write,
                     allocate_on_write_miss: spec.allocate_on_write_miss,
+                    keep_on_write_hit: spec.keep_on_write_hit,
+                    allocate_on_private_write_miss: spec.allocate_on_private_write_miss,
                     port: Some(CachePort {
                         clock: spec.bus_clock,
                         width: spec.bus_width,
@@ -112,6 +118,8 @@ impl From<&L1Spec> for CacheLevel {
             inclusion: spec.inclusion,
             write: spec.write,
             allocate_on_write_miss: spec.allocate_on_write_miss,
+            keep_on_write_hit: spec.keep_on_write_hit,
+            allocate_on_private_write_miss: true,
             port: None,
         }
     }
@@ -256,6 +264,19 @@ mod tests {
             (
                 "[l1]\nline_bytes = 128\ninclusion = \"neither\"\nallocate_on_write_miss = false".to_owned(),
                 "my.toml:5: l1.allocate_on_write_miss = false: the level outside receives no line on a miss with",
+            ),
+            (
+                "[l1]\nkeep_on_write_hit = false".to_owned(),
+                "my.toml:3: l1.keep_on_write_hit = false: a line of a write-back level is the only one with what was stored; accepted: true",
+            ),
+            (
+                "[l1]\nwrite = \"through\"\nkeep_on_write_hit = false".to_owned(),
+                "my.toml:4: l1.keep_on_write_hit = false: a store that misses brings in what one that hits gives up; accepted: \
+                 true, or l1.allocate_on_write_miss = false",
+            ),
+            (
+                "[l2]\nallocate_on_private_write_miss = false".to_owned(),
+                "my.toml:3: l2.allocate_on_private_write_miss = false: no store goes around the caches with controller.kind = \"hub\"",
             ),
             (
                 "[processor]\nmodel = \"blocking\"\ninstruction_window = 1".to_owned(),

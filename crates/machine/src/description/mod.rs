@@ -5,6 +5,7 @@
 
 mod catalogue;
 mod check;
+mod check_caches;
 mod error;
 mod kind;
 mod layer;

@@ -11,6 +11,10 @@ pub struct ProcessorCounters {
     pub instructions: u64,
     /// Loads, stores and prefetches issued.
     pub references: u64,
+    /// References among them that were stores; an indivisible step is a load and a store.
+    pub stores: u64,
+    /// References among them to private data: loads, and stores.
+    pub private_references: [u64; 2],
     /// References among them that loaded an unchanged word again, in spin loops.
     pub looks: u64,
     /// References that missed in the primary cache.
@@ -82,12 +86,28 @@ impl ExternalCounts {
     }
 }
 
+fn less<const N: usize>(counts: [u64; N], before: [u64; N]) -> [u64; N] {
+    std::array::from_fn(|kind| counts[kind] - before[kind])
+}
+
+fn sum<const N: usize>(counts: [u64; N], others: [u64; N]) -> [u64; N] {
+    std::array::from_fn(|kind| counts[kind] + others[kind])
+}
+
 impl ProcessorCounters {
+    /// References to shared data: loads and prefetches, and stores.
+    pub fn shared_references(&self) -> [u64; 2] {
+        let [loads, stores] = self.private_references;
+        [self.references - self.stores - loads, self.stores - stores]
+    }
+
     /// The counts since `before`.
     pub fn since(&self, before: &Self) -> Self {
         Self {
             instructions: self.instructions - before.instructions,
             references: self.references - before.references,
+            stores: self.stores - before.stores,
+            private_references: less(self.private_references, before.private_references),
             looks: self.looks - before.looks,
             primary_misses: self.primary_misses - before.primary_misses,
             middle_hits: self.middle_hits - before.middle_hits,
@@ -103,8 +123,8 @@ impl ProcessorCounters {
             writebacks: self.writebacks - before.writebacks,
             refusals: self.refusals - before.refusals,
             misses: self.misses.since(&before.misses),
-            private_misses: std::array::from_fn(|kind| self.private_misses[kind] - before.private_misses[kind]),
-            causes: std::array::from_fn(|cause| self.causes[cause] - before.causes[cause]),
+            private_misses: less(self.private_misses, before.private_misses),
+            causes: less(self.causes, before.causes),
             time: self.time.since(&before.time),
         }
     }
@@ -120,6 +140,8 @@ impl ProcessorCounters {
         Self {
             instructions: self.instructions + other.instructions,
             references: self.references + other.references,
+            stores: self.stores + other.stores,
+            private_references: sum(self.private_references, other.private_references),
             looks: self.looks + other.looks,
             primary_misses: self.primary_misses + other.primary_misses,
             middle_hits: self.middle_hits + other.middle_hits,
@@ -135,8 +157,8 @@ impl ProcessorCounters {
             writebacks: self.writebacks + other.writebacks,
             refusals: self.refusals + other.refusals,
             misses: self.misses.plus(&other.misses),
-            private_misses: std::array::from_fn(|kind| self.private_misses[kind] + other.private_misses[kind]),
-            causes: std::array::from_fn(|cause| self.causes[cause] + other.causes[cause]),
+            private_misses: sum(self.private_misses, other.private_misses),
+            causes: sum(self.causes, other.causes),
             time: self.time.plus(&other.time),
         }
     }

@@ -12,7 +12,7 @@ use protocol::{Access, CopyState, Version};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::cache::Found;
-use super::{Cache, Levels, Slot, Victim};
+use super::{Cache, LevelSpec, Levels, Slot, Victim};
 
 /// A position in a hierarchy: level and slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -253,8 +253,10 @@ impl Hierarchy {
     /// level outside.
     #[inline]
     pub fn fills_included_primary(&self, block: u64, writes: bool) -> bool {
-        let receives =
-            |level: usize| !writes || self.levels.specs[level].allocates || self.probe(level, block).is_some();
+        let receives = |level: usize| {
+            let LevelSpec { allocates, keeps, .. } = self.levels.specs[level];
+            !writes || allocates || keeps && self.probe(level, block).is_some()
+        };
         self.is_included_primary() && (0..self.levels.outermost).all(receives)
     }
 
@@ -294,7 +296,7 @@ impl Hierarchy {
         writes: bool,
         random: &mut Xoshiro256PlusPlus,
     ) {
-        if writes && !self.levels.specs[0].allocates && self.caches[0].probe(block).is_none() {
+        if writes && !self.receives_stored(0, block) {
             return;
         }
         let state = self.shown(0, state);
@@ -328,11 +330,27 @@ impl Hierarchy {
                 continue;
             }
             let line = self.line(to, block);
-            if writes && !self.levels.specs[to].allocates && self.caches[to].probe(line).is_none() {
+            if writes && !self.receives_stored(to, line) {
                 return;
             }
             self.fill(to, line, copy, reserved, random);
         }
+    }
+
+    /// Whether `level` receives the `line` of a store from the level outside: one that allocates none receives what it has, unless it
+    /// gives that up.
+    #[inline]
+    fn receives_stored(&mut self, level: usize, line: u64) -> bool {
+        let LevelSpec { allocates, keeps, .. } = self.levels.specs[level];
+        if allocates {
+            return true;
+        }
+        let has = self.caches[level].probe(line).is_some();
+        if has && !keeps {
+            self.clear_included(level, line);
+            self.caches[level].set_state(line, CopyState::INVALID);
+        }
+        has && keeps
     }
 
     /// The outermost level from `level` inwards that receives lines that come in.

@@ -17,6 +17,8 @@ pub struct LevelSpec {
     pub through: bool,
     /// Whether a store that misses brings its line into this level.
     pub allocates: bool,
+    /// Whether a store that hits leaves its line in this level.
+    pub keeps: bool,
 }
 
 /// The levels of a hierarchy. One copy serves all processors, so that it stays in the host's first-level cache.
@@ -42,6 +44,7 @@ impl Levels {
             inclusion: Inclusion::Inclusive,
             through: false,
             allocates: true,
+            keeps: true,
         };
         let specs: [LevelSpec; MOST_CACHE_LEVELS] =
             std::array::from_fn(|level| levels.get(level).copied().unwrap_or(absent));

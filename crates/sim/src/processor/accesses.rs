@@ -112,6 +112,7 @@ impl Processor {
         self.private = true;
         let done = self.access(at, access, Address::Known);
         self.private = false;
+        self.counters.private_references[usize::from(access.writes())] += u64::from(done.is_ok());
         done
     }
 
@@ -213,6 +214,9 @@ impl Processor {
     #[inline(always)]
     pub(super) fn retire(&mut self, access: Access, value_at: Time, from: impl Into<Charge>) {
         self.counters.references += 1;
+        if access == Access::Store {
+            self.counters.stores += 1;
+        }
         self.issued += 1;
         if access == Access::Load {
             self.value_from = None;
@@ -252,8 +256,9 @@ impl Processor {
         let id = self.free_miss(access.writes(), copy.state.rights() == Rights::Read)?;
         self.writeback_room()?;
         let place = match held {
-            Some(held) => held.place,
-            None => self.make_room(self.caches.entry(), line).ok_or(Wait::AnyMiss)?,
+            Some(held) => Some(held.place),
+            None if self.private && self.timing.private_around && access == Access::Store => None,
+            None => Some(self.make_room(self.caches.entry(), line).ok_or(Wait::AnyMiss)?),
         };
         self.start_miss(id, block, (place, copy), access, named);
         self.evict_displaced(self.time);
@@ -265,6 +270,10 @@ impl Processor {
     fn join_miss(&mut self, id: MissId, block: u64, access: Access) -> Result<(), Wait> {
         self.demand_prefetched(id, block);
         let Some(miss) = self.miss(id) else { return Err(Wait::AnyMiss) };
+        // A store around the caches brings no line.
+        if miss.around {
+            return Err(Wait::Miss(id));
+        }
         let &Miss { copy, requested, value_at, writes, upgrade, tag, block: wanted, .. } = miss;
         let number = self.issued;
         let (done, charge) = (!requested, miss.charge());
@@ -318,8 +327,9 @@ impl Processor {
         Ok(())
     }
 
-    /// Opens the miss on a line, with the place and the copy that the processor has of it so far.
-    fn start_miss(&mut self, id: MissId, block: u64, old: (Place, CachedCopy), access: Access, named: u64) {
+    /// Opens the miss on a line, with the place and the copy that the processor has of it so far. A store without a place goes around
+    /// the caches.
+    fn start_miss(&mut self, id: MissId, block: u64, old: (Option<Place>, CachedCopy), access: Access, named: u64) {
         let (place, copy) = old;
         let line = self.line_of_block(block);
         self.counters.primary_misses += 1;
@@ -337,8 +347,9 @@ impl Processor {
             granted: false,
             trapped: false,
             private: self.private,
+            around: place.is_none(),
             block,
-            place: Some(place),
+            place,
             prefetched: false,
             demanded: true,
             service: Service::default(),

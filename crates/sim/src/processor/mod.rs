@@ -12,6 +12,7 @@
 //! lines arrive: partial store order.
 
 mod accesses;
+mod around;
 mod bus;
 mod coherence;
 mod counted;

@@ -174,6 +174,18 @@ impl Processor {
         self.perform_joined(id, 1, now);
     }
 
+    /// Notifies of the store of a miss on `line` that memory performs at `now`, with the contents `copy`: the line enters no cache.
+    pub(super) fn report_store_around(&self, line: LineAddr, copy: CachedCopy, now: Time) {
+        self.report_grant(line);
+        if self.probe.is_active() {
+            self.report_departure(line, true);
+        }
+        if self.probe.follows_contents() {
+            self.probe.contents(ContentsEvent::Miss { line });
+            self.report_store(line, copy, now);
+        }
+    }
+
     /// Performs the stores that wait for miss `id`, except the first `done`.
     fn perform_joined(&mut self, id: MissId, done: u32, now: Time) {
         let Some(miss) = self.miss_mut(id) else { return };

@@ -206,6 +206,10 @@ impl Processor {
         self.window.pass(done.issued * rounds, passed);
         self.issued += done.issued * rounds;
         self.counters.references += done.counters.references * rounds;
+        self.counters.stores += done.counters.stores * rounds;
+        for (count, done) in self.counters.private_references.iter_mut().zip(done.counters.private_references) {
+            *count += done * rounds;
+        }
         self.counters.looks += done.counters.looks * rounds;
         self.ledger.repeat(done.elsewhere, &done.counters.time, rounds);
     }

@@ -78,6 +78,8 @@ pub struct ProcessorTiming {
     pub outermost: usize,
     /// The caches of the levels.
     pub hierarchy: Rc<Levels>,
+    /// Whether a store to private data that misses goes around the caches.
+    pub private_around: bool,
     /// The prefetcher, if there is one.
     pub prefetcher: Option<PrefetcherSpec>,
     /// Line size, a shift.
@@ -136,6 +138,7 @@ impl ProcessorTiming {
             levels: std::array::from_fn(level),
             outermost: described.len() - 1,
             hierarchy: Levels::new(&specs).into(),
+            private_around: !coherent.allocate_on_private_write_miss,
             prefetcher,
             line_shift: shift(coherent.line),
             one_page_shift: shift(tlb.page),
@@ -212,6 +215,7 @@ fn spec_of(level: &CacheLevel, shift: u32) -> LevelSpec {
         inclusion: level.inclusion,
         through: level.write == WritePolicy::Through,
         allocates: level.allocate_on_write_miss,
+        keeps: level.keep_on_write_hit,
     }
 }
 

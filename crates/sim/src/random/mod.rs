@@ -16,7 +16,7 @@ use units::{Bytes, CpuId, Duration, NodeId, Time};
 use crate::{
     Fault, Mode, NodeStatistics, Observed, Options, PagingCounters, Program, SimError, Simulator, ThreadReport,
 };
-use program::{Base, Choices, RandomProgram};
+use program::{Base, Choices, Features, RandomProgram};
 
 /// A random test: its size and its random seed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -110,12 +110,16 @@ impl RandomTest {
         description: &Description,
         simulator: &Simulator,
     ) -> Vec<(CpuId, Program)> {
-        let uncached = !matches!(description.controller.kind, ControllerKind::Magic | ControllerKind::Sci);
-        let (line, block) = (description.coherent_cache().line, description.l1.line);
-        let playground = Rc::new(RandomProgram::new(*self, line, block, memory, uncached));
+        let coherent = description.coherent_cache();
+        let features = Features {
+            uncached: !matches!(description.controller.kind, ControllerKind::Magic | ControllerKind::Sci),
+            around: !coherent.allocate_on_private_write_miss,
+        };
+        let playground = Rc::new(RandomProgram::new(*self, coherent.line, description.l1.line, memory, features));
         let program = |cpu: u16| {
             let playground = Rc::clone(&playground);
-            (CpuId(cpu), Box::new(move |thread: &mut crate::Thread<'_>| playground.play(thread)) as Program)
+            let home = simulator.topology().node_of(CpuId(cpu)).map_or(0, |node| u32::from(node.0));
+            (CpuId(cpu), Box::new(move |thread: &mut crate::Thread<'_>| playground.play(thread, home)) as Program)
         };
         (0..simulator.topology().processors() as u16).map(program).collect()
     }
@@ -182,6 +186,12 @@ impl RandomReport {
             (0..).zip(node.invalidations.counts()).map(|(number, count)| number * count).sum::<u64>()
         };
         self.nodes.iter().map(of).sum()
+    }
+
+    /// Requests of all nodes with this name.
+    pub fn sent(&self, name: &str) -> u64 {
+        let tallies = self.nodes.iter().flat_map(|node| &node.sent);
+        tallies.filter(|tally| tally.name == name).map(|tally| tally.count).sum()
     }
 
     /// Lines whose sharers were invalidated to make room in the store.

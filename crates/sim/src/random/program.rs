@@ -122,14 +122,23 @@ pub struct RandomProgram<A> {
     block: Bytes,
     /// The memory of each node, or pages that begin there.
     memory: Vec<A>,
-    /// Whether the machine has uncached loads.
-    uncached: bool,
+    /// Whether the machine has uncached loads, and private stores that go around its caches.
+    features: Features,
+}
+
+/// Accesses of a machine that others lack.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Features {
+    /// Uncached loads.
+    pub uncached: bool,
+    /// Stores to private data that go around the caches.
+    pub around: bool,
 }
 
 impl<A: Base> RandomProgram<A> {
     /// A playground of lines of `line` and blocks of `block`, in one part of `memory` for each node.
-    pub fn new(test: RandomTest, line: Bytes, block: Bytes, memory: Vec<A>, uncached: bool) -> Self {
-        Self { test, line, block, memory, uncached }
+    pub fn new(test: RandomTest, line: Bytes, block: Bytes, memory: Vec<A>, features: Features) -> Self {
+        Self { test, line, block, memory, features }
     }
 
     /// The address of a random block of a line: processors that share no data still share the line.
@@ -140,8 +149,8 @@ impl<A: Base> RandomProgram<A> {
         self.memory[(line % nodes) as usize].at(offset)
     }
 
-    /// Runs the program of the thread's processor.
-    pub fn play(&self, thread: &mut Thread<'_>) {
+    /// Runs the program of the thread's processor, which is on node `home`.
+    pub fn play(&self, thread: &mut Thread<'_>, home: u32) {
         let cpu = u32::from(thread.cpu().0);
         let mut dice = Choices::new(self.test.seed, u64::from(cpu));
         for round in 0..self.test.references.div_ceil(ROUND) {
@@ -150,7 +159,7 @@ impl<A: Base> RandomProgram<A> {
             let mood = Mood::draw(&mut common, self.test.lines, self.memory.len() as u32);
             for step in 0..ROUND {
                 let line = mood.line(&mut dice, cpu, step, self.test.lines);
-                self.step(thread, &mut dice, line, mood.stores());
+                self.step(thread, &mut dice, (line, home), mood.stores());
             }
             if dice.once_in(8) {
                 thread.drop_caches();
@@ -161,8 +170,9 @@ impl<A: Base> RandomProgram<A> {
         }
     }
 
-    /// One access, and possibly another one to the same line, or some work.
-    fn step(&self, thread: &mut Thread<'_>, dice: &mut Choices, line: u32, stores: u32) {
+    /// One access, and possibly another one to the same line, or some work. Private stores are to a line of node `home`, which is
+    /// not private at all: their processor has to find that out.
+    fn step(&self, thread: &mut Thread<'_>, dice: &mut Choices, (line, home): (u32, u32), stores: u32) {
         let at = self.address(dice, line);
         let die = dice.below(100);
         if die < stores {
@@ -173,12 +183,16 @@ impl<A: Base> RandomProgram<A> {
                     thread.load(at);
                     thread.store(at);
                 }
+                3 | 4 if self.features.around => {
+                    let nodes = self.memory.len() as u32;
+                    thread.store_private(self.address(dice, line / nodes * nodes + home));
+                }
                 _ => thread.store(at),
             }
         } else {
             match dice.below(16) {
                 0 | 1 => thread.prefetch_shared(at),
-                2 if self.uncached => thread.load_uncached(at),
+                2 if self.features.uncached => thread.load_uncached(at),
                 2..=5 => thread.load_dependent(at),
                 _ => thread.load(at),
             }

@@ -7,7 +7,7 @@
 
 mod thread;
 
-pub use thread::{ReferenceCounts, Unoptimised};
+pub use thread::Unoptimised;
 
 use crate::blocks::Blocks;
 use crate::parameter::{Parameter, Settings};
@@ -27,7 +27,7 @@ pub struct Code {
     pub private_stores: u64,
     /// Loads of shared data for each 1000 of the program's own: code that keeps nothing in registers loads a value at each use.
     pub shared_loads: u64,
-    /// Stores to shared data for each 1000 of the program's own.
+    /// Stores to shared data for each 1000 of the program's own, each but the first after a load: the code accumulates in memory.
     pub shared_stores: u64,
     /// Bytes of each thread's frame, which private references walk round.
     pub frame: u64,
@@ -142,22 +142,14 @@ impl Compiled {
         if !self.code.is_plain() && number + 1 == count { FRAMES } else { self.program.region_name(number) }
     }
 
-    /// As [`Workload::run`]. Also returns the measured part's references that no simulator tells apart, unless the code is
-    /// plain.
-    pub fn run<T: Thread>(
-        &self,
-        shape: &Shape,
-        regions: &[T::Region],
-        thread: &mut T,
-    ) -> (u64, Option<ReferenceCounts>) {
+    /// As [`Workload::run`].
+    pub fn run<T: Thread>(&self, shape: &Shape, regions: &[T::Region], thread: &mut T) -> u64 {
         match regions.split_last() {
             Some((frames, own)) if !self.code.is_plain() => {
                 let first = self.code.frames(shape).word(thread.number(), 0);
-                let mut thread = Unoptimised::new(thread, self.code, frames, first);
-                let wrong = self.program.run(shape, own, &mut thread);
-                (wrong, Some(thread.counts()))
+                self.program.run(shape, own, &mut Unoptimised::new(thread, self.code, frames, first))
             }
-            _ => (self.program.run(shape, regions, thread), None),
+            _ => self.program.run(shape, regions, thread),
         }
     }
 

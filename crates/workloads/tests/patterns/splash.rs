@@ -159,7 +159,8 @@ fn particles_of_different_threads_collide() {
 fn panels_have_one_writer_and_make_the_factor() {
     let meshes = [(43, 14, 1, 8), (6, 5, 4, 8), (6, 5, 4, 1), (9, 9, 1, 64), (30, 1, 1, 4), (1, 1, 1, 2)];
     for (length, width, height, panel) in meshes {
-        let program = Workload::Cholesky(Cholesky { length, width, height, panel, fit: 0, reorder: 0, matrix: None });
+        let cholesky = Cholesky { length, width, height, panel, fit: 0, reorder: 0, schedule: 0, matrix: None };
+        let program = Workload::Cholesky(cholesky);
         let run = run(&program, &shape(THREADS, 1));
         assert_eq!((run.check, run.unordered), (Ok(()), None), "{program:?}");
         let mut writers = std::collections::BTreeMap::new();
@@ -167,6 +168,33 @@ fn panels_have_one_writer_and_make_the_factor() {
             for each in references.iter().filter(|each| (each.region, each.kind) == (0, Kind::Store)) {
                 assert_eq!(*writers.entry(each.word).or_insert(thread), thread, "{program:?}: word {}", each.word);
             }
+        }
+    }
+}
+
+/// Through one queue, any thread changes any panel: words have several writers, one after the other, and all threads have work.
+#[test]
+fn panels_that_fan_out_are_changed_by_all() {
+    let meshes = [(43, 14, 1, 8), (6, 5, 4, 8), (6, 5, 4, 1), (30, 1, 1, 4), (1, 1, 1, 2)];
+    for ((length, width, height, panel), threads) in
+        meshes.into_iter().flat_map(|mesh| [1, 3, 8].map(|many| (mesh, many)))
+    {
+        let cholesky = Cholesky { length, width, height, panel, fit: 0, reorder: 0, schedule: 1, matrix: None };
+        let program = Workload::Cholesky(cholesky);
+        let run = run(&program, &shape(threads, 1));
+        assert_eq!((run.check, run.unordered), (Ok(()), None), "{program:?} on {threads}");
+        let mut writers = std::collections::BTreeMap::new();
+        let values = |each: &&Reference| (each.region, each.kind, each.phase) == (0, Kind::Store, 1);
+        for (thread, references) in run.references.iter().enumerate() {
+            for each in references.iter().filter(values) {
+                writers.entry(each.word).or_insert_with(std::collections::BTreeSet::new).insert(thread);
+            }
+        }
+        if threads > 1 && length * width > 100 {
+            let shared = writers.values().filter(|threads| threads.len() > 1).count();
+            assert!(shared * 3 > writers.len(), "{shared} of {} words have several writers", writers.len());
+            let busy = run.references.iter().filter(|all| all.iter().any(|each| values(&each))).count();
+            assert_eq!(busy, threads, "every thread has taken a task");
         }
     }
 }

@@ -162,6 +162,10 @@ mod tests {
         let over = ratio.over.expect("another point");
         assert_eq!((ratio.point.cache, ratio.point.nodes, over.cache, over.nodes), (128, 4, 256, 4));
         assert_eq!(ratio.test, Some(Test { least: 1.1, most: 1.6 }));
+        let share = Cell::parse(["", "mp3d", "busy at 8 over at 1 from 0.5 to 2"]).expect("words");
+        let alone = share.over.expect("another point");
+        assert_eq!((share.point.figure, share.point.nodes, alone.nodes), (Figure::Busy, 8, 1));
+        assert_eq!(alone.figure, Figure::Busy);
         let greatest = Cell::parse(["compared", "mp3d", "greatest traffic to 8"]).expect("words");
         assert_eq!((greatest.extreme, greatest.point.compared), (Some(Extreme::GreatestBelow(8)), true));
     }

@@ -89,6 +89,8 @@ section! {
         write: WritePolicy = "write", choice::<WritePolicy>(), or WritePolicy::Back;
         /// Whether a store that misses brings its line into this level.
         allocate_on_write_miss: bool = "allocate_on_write_miss", Flag, or true;
+        /// Whether a store that hits leaves its line in this level, which is written through.
+        keep_on_write_hit: bool = "keep_on_write_hit", Flag, or true;
     }
 }
 
@@ -158,6 +160,11 @@ macro_rules! outer_level {
                 write: WritePolicy = "write", choice::<WritePolicy>(), or WritePolicy::Back;
                 /// Whether a store that misses brings its line into this level.
                 allocate_on_write_miss: bool = "allocate_on_write_miss", Flag, or true;
+                /// Whether a store that hits leaves its line in this level, which is written through.
+                keep_on_write_hit: bool = "keep_on_write_hit", Flag, or true;
+                /// Whether a store to private data that misses brings its line into this level; else it goes around the caches,
+                /// to memory.
+                allocate_on_private_write_miss: bool = "allocate_on_private_write_miss", Flag, or true;
             }
         }
     };

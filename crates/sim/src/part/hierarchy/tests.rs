@@ -14,7 +14,7 @@ const RELATIONS: [Inclusion; 3] = [Inclusion::Inclusive, Inclusion::Exclusive, I
 
 fn level(sets: usize, ways: usize, shift: u32, inclusion: Inclusion) -> LevelSpec {
     let cache = CacheSpec { sets, ways, replacement: Replacement::LeastRecentlyUsed };
-    LevelSpec { cache, shift, inclusion, through: false, allocates: true }
+    LevelSpec { cache, shift, inclusion, through: false, allocates: true, keeps: true }
 }
 
 /// Levels of one to three, each in any relation to the next. Lines grow by a factor of two towards a level that includes those

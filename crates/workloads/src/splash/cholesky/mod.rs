@@ -1,19 +1,22 @@
 //! A sparse matrix is factored: panels change each other, in an order that comes of itself.
 
+mod fan_out;
 mod mesh;
+mod owners;
 mod panels;
 mod symbolic;
 mod system;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use fan_out::Tasks;
 use mesh::Mesh;
+use owners::Queues;
 use panels::{Layout, Panels};
 use symbolic::{Cutting, Symbolic};
 use system::System;
 
-use crate::Blocks;
-use crate::parallel::{Array, Locks, Share};
+use crate::parallel::{Locks, Share};
 use crate::parameter::program;
 use crate::program::{Program, RegionPlan, Shape, Wrong};
 use crate::thread::Thread;
@@ -22,7 +25,8 @@ program! {
     /// A supernodal Cholesky factorisation after that of SPLASH (Rothberg and Gupta 1991): columns of equal structure that follow
     /// each other are supernodes, cut into panels, dealt to the threads. A thread that has completed a panel puts a task into the
     /// queue of the owner of each panel that this one changes, under the queue's lock; owners take tasks as they come, and
-    /// complete a panel when all changes to it are made. Nobody else stores to it; whoever needs it reads it.
+    /// complete a panel when all changes to it are made. Nobody else stores to it; whoever needs it reads it. In the schedule of
+    /// the first SPLASH, any thread completes a panel and makes its changes to others, under their locks.
     ///
     /// Matrices are those of meshes of bricks with three displacements at each node. The default has the 1806 rows of BCSSTK14;
     /// a length of 37, width of 11 and height of 4 the 4884 rows of BCSSTK16 (tk16 of SPLASH), 62 numbers a row instead of 59.
@@ -42,6 +46,8 @@ program! {
         fit: 0, 0 to 1048576;
         /// 1: the rows of a file's matrix are ordered by minimum degree. 0: they are in order already.
         reorder: 0, 0 to 1;
+        /// 0: the owner of a panel makes all changes to it. 1: panels fan out through one queue of tasks, as in the first SPLASH.
+        schedule: 0, 0 to 1;
     }
 }
 
@@ -58,36 +64,6 @@ const LOCKS: usize = 3;
 
 /// How large what is left of the matrix may be when the product of the factors is taken away, relative to it.
 const ROUNDING: f64 = 1e-13;
-
-/// A change to be made: a completed panel, and the change's number at it.
-type Task = (u32, u32);
-
-/// The queues of all threads: of each, how many tasks were put in, in a line of its own, and the tasks. None is taken out of
-/// memory: there is room for all that will ever come.
-struct Queues<'r, R> {
-    region: &'r R,
-    blocks: Blocks,
-    locks: Locks<'r, R>,
-}
-
-impl<'r, R> Queues<'r, R> {
-    fn count_at(&self, owner: usize) -> usize {
-        self.blocks.word(owner, 0)
-    }
-
-    fn tasks(&self, owner: usize) -> Array<'r, R, Task> {
-        Array::from(self.region, self.blocks.word(owner, 1))
-    }
-
-    fn put<T: Thread<Region = R>>(&self, owner: usize, task: Task, thread: &mut T) {
-        self.locks.critical(thread, owner, |thread| {
-            let count = thread.load(self.region, self.count_at(owner));
-            self.tasks(owner).store(thread, count as usize, task);
-            thread.instructions(TASK);
-            thread.store_release(self.region, self.count_at(owner), count + 1);
-        });
-    }
-}
 
 impl Cholesky {
     fn system(&self) -> System {
@@ -112,14 +88,9 @@ impl Cholesky {
         symbolic
     }
 
-    /// Room for the tasks of the thread that has most.
-    fn queues(shape: &Shape, symbolic: &Symbolic, layout: &Layout) -> Blocks {
-        let mut tasks = vec![0; shape.threads()];
-        for (number, panel) in symbolic.panels.iter().enumerate() {
-            tasks[layout.owner(number)] += panel.sources;
-        }
-        let most = tasks.into_iter().max().unwrap_or(0);
-        Blocks::new(shape, 1 + most.div_ceil(shape.line_words))
+    /// Whether panels fan out through one queue of tasks.
+    fn fans_out(&self) -> bool {
+        self.schedule == 1
     }
 
     /// The matrix where a panel is, row by row; zero above the diagonal and where only the factor is not.
@@ -146,41 +117,6 @@ impl Cholesky {
     }
 }
 
-/// Does a thread's part: changes of its panels as they come, and in between those panels that nobody changes.
-fn factor<T: Thread>(share: Share, panels: &Panels<'_, T::Region>, queues: &Queues<'_, T::Region>, thread: &mut T) {
-    let (all, number) = (&panels.symbolic.panels, share.number);
-    let mut waiting: Vec<usize> = all.iter().map(|panel| panel.sources).collect();
-    let mut missing = share.cyclic(all.len()).count();
-    let mut free = share.cyclic(all.len()).filter(|&panel| all[panel].sources == 0);
-    let (mut taken, mut count) = (0, 0);
-    while missing > 0 {
-        if taken == count {
-            count = thread.load_acquire(queues.region, queues.count_at(number));
-        }
-        let complete = if taken < count {
-            let (source, change) = queues.tasks(number).load(thread, taken as usize);
-            taken += 1;
-            thread.instructions(TASK);
-            panels.change(source as usize, change as usize, thread);
-            let (target, _) = all[source as usize].changes[change as usize];
-            waiting[target] -= 1;
-            (waiting[target] == 0).then_some(target)
-        } else if let Some(panel) = free.next() {
-            Some(panel)
-        } else {
-            count = thread.await_change(queues.region, queues.count_at(number), count);
-            None
-        };
-        if let Some(panel) = complete {
-            panels.complete(panel, thread);
-            missing -= 1;
-            for (change, &(target, _)) in all[panel].changes.iter().enumerate() {
-                queues.put(panels.layout.owner(target), (panel as u32, change as u32), thread);
-            }
-        }
-    }
-}
-
 impl Program for Cholesky {
     const REGIONS: &'static [&'static str] = &["values", "rows", "queues", "locks"];
     const DYNAMIC: bool = true;
@@ -188,11 +124,15 @@ impl Program for Cholesky {
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
         let symbolic = self.symbolic();
         let layout = Layout::new(shape, &symbolic);
+        let (queues, locks) = match self.fans_out() {
+            true => (Tasks::<()>::plan(shape, &symbolic), Tasks::<()>::locks(&symbolic)),
+            false => (Queues::<()>::plan(shape, &symbolic, &layout), shape.threads()),
+        };
         vec![
             RegionPlan::unplaced(shape, layout.words),
             RegionPlan::unplaced(shape, symbolic.rows.len()),
-            Self::queues(shape, &symbolic, &layout).plan(shape.homes.iter().copied()),
-            Locks::<()>::plan(shape, shape.threads()),
+            queues,
+            Locks::<()>::plan(shape, locks),
         ]
     }
 
@@ -208,15 +148,17 @@ impl Program for Cholesky {
         for row in share.block(symbolic.rows.len()) {
             thread.store(&regions[ROWS], row, symbolic.rows[row] as u64);
         }
+        let tasks = self.fans_out().then(|| Tasks::new(shape, &symbolic, &regions[QUEUES], &regions[LOCKS]));
+        if let Some(tasks) = tasks.as_ref().filter(|_| share.number == 0) {
+            tasks.initialise(&symbolic, thread);
+        }
         thread.barrier();
         thread.measure(true);
         let panels = Panels { symbolic: &symbolic, layout: &layout, values: &regions[VALUES], rows: &regions[ROWS] };
-        let queues = Queues {
-            region: &regions[QUEUES],
-            blocks: Self::queues(shape, &symbolic, &layout),
-            locks: Locks::new(shape, &regions[LOCKS], shape.threads()),
-        };
-        factor(share, &panels, &queues, thread);
+        match tasks {
+            Some(tasks) => tasks.factor(&panels, thread),
+            None => Queues::new(shape, &panels, &regions[QUEUES], &regions[LOCKS]).factor(share, &panels, thread),
+        }
         thread.barrier();
         thread.measure(false);
         0

@@ -2,6 +2,8 @@
 //! processors and prefetchers: what each hit, miss and store costs, what the levels hold, and that nothing of it depends on
 //! look-ahead.
 
+mod private;
+
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -42,12 +44,15 @@ fn combinations() -> Vec<(&'static str, String)> {
     let neither = format!("{long}inclusion = \"neither\"");
     let through = "write = \"through\"";
     let around = "write = \"through\"\nallocate_on_write_miss = false";
+    let gives_up = format!("{around}\nkeep_on_write_hit = false");
     vec![
         ("one level", ONE.to_owned()),
         ("exclusive", l1(&exclusive)),
         ("neither", l1(&neither)),
         ("through", l1(through)),
         ("around, buffered", l1(around) + &buffer(4)),
+        ("giving up", l1(&gives_up)),
+        ("giving up, buffered", l1(&gives_up) + &buffer(4)),
         ("back, buffered", buffer(2)),
         ("one level, buffered", ONE.to_owned() + &buffer(1)),
         ("three levels", THIRD.to_owned()),
@@ -58,9 +63,11 @@ fn combinations() -> Vec<(&'static str, String)> {
         ("all neither", l1(&neither) + &l2("inclusion = \"neither\"") + THIRD),
         ("neither, exclusive", l1(&neither) + &l2("inclusion = \"exclusive\"") + THIRD),
         ("secondary through", l2(around) + THIRD),
+        ("both giving up", l1(&gives_up) + &l2(&gives_up) + THIRD),
         ("blocking", blocking.to_owned()),
         ("blocking, one level", ONE.to_owned() + blocking),
         ("blocking, through", l1(around) + blocking),
+        ("blocking, giving up", l1(&gives_up) + blocking),
         ("next line", prefetch("next-line", 0)),
         ("stride", prefetch("stride", 8)),
         ("stream", prefetch("stream", 4)),
@@ -267,6 +274,36 @@ fn stores_allocate_where_the_level_allows_it() {
         counters.primary_misses
     };
     assert_eq!((second(true), second(false)), (1, 2));
+}
+
+/// A level that gives up the line of a store that hits has it again after the next load; the coherent level keeps it all the time.
+#[test]
+fn a_store_takes_its_line_out_of_a_level_that_gives_it_up() {
+    let misses = |keeps: bool, between: Option<&'static str>| {
+        let around = format!("write = \"through\"\nallocate_on_write_miss = false\nkeep_on_write_hit = {keeps}\n");
+        // Two blocks of a line: the store takes out its own alone, or a line of the level between with both.
+        let through = "[l1]\nwrite = \"through\"\n";
+        let (given, rest) = between.map_or(("l1", String::new()), |third| ("l2", format!("{through}{third}")));
+        let machine = machine("origin2000-r12k-300-2p", &format!("[{given}]\n{around}{rest}"));
+        let counters = run(&machine, 1 << 20, |thread, base| {
+            thread.prefetch_exclusive(base);
+            thread.drain();
+            for _ in 0..10 {
+                thread.load_dependent(base);
+                thread.load_dependent(base.offset(32));
+                thread.store(base);
+                thread.drain();
+            }
+        })
+        .counters;
+        assert_eq!(counters.secondary_misses, 1);
+        (counters.primary_misses, counters.middle_hits)
+    };
+    let (keeping, giving) = (misses(true, None), misses(false, None));
+    assert_eq!(giving.0 - keeping.0, 9, "each load after a store");
+    let (keeping, giving) = (misses(true, Some(THIRD)), misses(false, Some(THIRD)));
+    assert_eq!(giving.0 - keeping.0, 2 * 9, "the primary cache loses both blocks of the line");
+    assert_eq!(giving.1 - keeping.1, 9, "the second of them is in the level between again");
 }
 
 /// Two stores in a row that a write-through level passes on, to lines that it has, on a processor without a cache bus of its own
