@@ -272,7 +272,7 @@ impl Processor {
         let Some(miss) = self.miss(id) else { return Err(Wait::AnyMiss) };
         // A store around the caches brings no line.
         if miss.around {
-            return Err(Wait::Miss(id));
+            return Err(Wait::completion_of(id));
         }
         let &Miss { copy, requested, value_at, writes, upgrade, tag, block: wanted, .. } = miss;
         let number = self.issued;
