@@ -145,7 +145,7 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// One access. Each public method that calls it is a function of its own, compiled for its one kind of access.
+    /// One access. Each public method is compiled for its one kind of access; the frequent ones are inlined into the program.
     #[inline(always)]
     fn access(&mut self, at: impl Location, access: Access, address: Address) {
         while let Err(wait) = self.processor().access(at, access, address) {
@@ -166,7 +166,7 @@ impl<'a> Thread<'a> {
     }
 
     /// A load whose address is known.
-    #[inline(never)]
+    #[inline]
     pub fn load(&mut self, at: impl Location) {
         self.access(at, Access::Load, Address::Known);
     }
@@ -178,7 +178,7 @@ impl<'a> Thread<'a> {
     }
 
     /// A store whose address is known.
-    #[inline(never)]
+    #[inline]
     pub fn store(&mut self, at: impl Location) {
         self.access(at, Access::Store, Address::Known);
     }

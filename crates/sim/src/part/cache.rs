@@ -51,9 +51,10 @@ impl Tag {
         self.0 == 0
     }
 
+    /// Whether it is the tag of `line`, in one comparison: what differs from the line's address is a state, which is not zero.
     #[inline]
     fn matches(self, line: u64) -> bool {
-        self.line() == line && !self.is_empty()
+        (self.0 ^ line << Self::STATE_BITS).wrapping_sub(1) < u64::from(u8::MAX)
     }
 }
 
@@ -180,8 +181,9 @@ impl Cache {
     /// two of its own caches' misses in a row.
     #[inline(always)]
     fn use_one_of_two(&mut self, set: usize, line: u64) -> CopyState {
-        let (base, second) = (set * self.ways, self.ways - 1);
-        let tags = [Tag(self.tags[base]), Tag(self.tags[base + second])];
+        let second = self.ways - 1;
+        let base = set << second;
+        let tags = [Tag(self.tags[base]), Tag(self.tags[base | second])];
         let (way, tag) = if tags[1].matches(line) { (second, tags[1]) } else { (0, tags[0]) };
         if !tag.matches(line) {
             return CopyState::INVALID;
