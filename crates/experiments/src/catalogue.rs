@@ -6,9 +6,10 @@ use record::PublicationRow;
 use crate::error::ExperimentError;
 use crate::published::PublishedTable;
 use crate::tables::{
-    Shape, directory_states, distance, generations, ideal, interventions, invalidation_time, invalidations, local,
-    programs, read_latencies, remote_cache, restart_curves, router_delay, routing_tables, sci_costs, sci_programs,
-    seidl, shared_region, sharing, stride_diagram, transposes, upgrades, utilisation, wait_time,
+    Shape, cluster_costs, directory_states, distance, generations, ideal, interventions, invalidation_time,
+    invalidations, local, programs, read_latencies, remote_cache, restart_curves, router_delay, routing_tables,
+    sci_costs, sci_programs, seidl, shared_region, sharing, stride_diagram, transposes, upgrades, utilisation,
+    wait_time,
 };
 
 /// A published table, what its cells mean, and its form.
@@ -204,6 +205,7 @@ pub const ENTRIES: &[Entry] = entries! {
     "hexsel/figure-5" => sci(""), None;
     "hexsel/table-4" => sci(""), None;
     "hexsel/figure-6" => sci(""), None;
+    "lai/table-3" => cluster_costs::ClusterCosts, None;
 };
 
 /// The entries that a selection names: all (empty), a paper (`prestor`), a table (`prestor/4.6`), a figure
@@ -260,7 +262,7 @@ mod tests {
             (names("hexsel/3"), names("hexsel/5")),
             (vec!["hexsel/3".to_owned()], vec!["hexsel/figure-5".into()])
         );
-        let papers = ["prestor", "seidl", "flash", "hexsel"];
+        let papers = ["prestor", "seidl", "flash", "hexsel", "lai"];
         assert_eq!(papers.map(|paper| names(paper).len()).iter().sum::<usize>(), ENTRIES.len());
     }
 

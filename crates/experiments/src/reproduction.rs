@@ -320,7 +320,8 @@ fn calibration(systems: &Systems, other: Option<&Description>) -> Result<Calibra
     let mut stated: Vec<(String, String)> = Vec::new();
     let tables = ENTRIES.iter().map(Entry::published).collect::<Result<Vec<_>, _>>()?;
     // Machines of the tables may be of a family, of which none is built in by name.
-    let measured = tables.iter().filter_map(|table| table.machine.clone());
+    let others = ENTRIES.iter().flat_map(|entry| entry.shape.other_machines()).map(|&name| name.to_owned());
+    let measured = tables.iter().filter_map(|table| table.machine.clone()).chain(others);
     let names: BTreeSet<String> = machine::names().map(|(name, _)| name).chain(measured).collect();
     let known: Vec<Description> = names.iter().filter_map(|name| machine::load(name).ok()).collect();
     for description in known.iter().chain(other) {

@@ -42,6 +42,8 @@ faults! {
     ForgottenSharer = "forgotten-sharer";
     /// A replacement hint is overtaken by the next request for its line (MAGIC, where there are hints).
     OvertakenHint = "overtaken-hint";
+    /// A page is relocated, and a line of it is not flushed (clusters with page caches).
+    ForgottenFlush = "forgotten-flush";
     /// A link interface leaves idles in place of an echo (SCI rings).
     LostEcho = "lost-echo";
     /// A bypass FIFO drops a packet (SCI rings).

@@ -7,6 +7,7 @@
 //! for each reference ([`Mode::LockStep`]).
 
 mod account;
+mod cluster;
 pub mod counters;
 mod error;
 mod fault;
@@ -27,6 +28,7 @@ mod sci;
 mod simulated;
 mod simulator;
 mod smp;
+mod snooping;
 mod statistics;
 mod system;
 mod thread;
@@ -49,7 +51,7 @@ pub use os::{PagingCounters, Scheduling, SchedulingCounters, SpaceSharing, TimeS
 pub use processor::Location;
 pub use simulator::{Simulator, unloaded_reads};
 pub use smp::register_bus;
-pub use statistics::{CacheStatistics, Histogram, LinkStatistics, NodeStatistics, Tally};
+pub use statistics::{CacheStatistics, Histogram, LinkStatistics, NodeStatistics, PageCacheStatistics, Tally};
 pub use system::{Job, ThreadReport};
 pub use thread::{Program, Thread, ThreadId};
 

@@ -4,6 +4,7 @@ use machine::Topology;
 use machine::description::{ControllerKind, Description, IdealProtocol};
 use units::{Bytes, CpuId, Duration, NodeId, PhysicalAddr, Time, VirtualAddr};
 
+use crate::cluster;
 use crate::counters::{CounterUnit, Watch, Watcher};
 use crate::flash::Magics;
 use crate::ideal::Ideals;
@@ -34,6 +35,7 @@ pub fn unloaded_reads(description: &Description) -> Result<Vec<UnloadedRead>, Si
         ControllerKind::Magic if is_ideal(description) => unloaded::reads::<Ideals>(description),
         ControllerKind::Magic => unloaded::reads::<Magics>(description),
         ControllerKind::SnoopingBus => smp::unloaded(description),
+        ControllerKind::Cluster => cluster::unloaded(description),
         ControllerKind::Sci => unloaded::reads::<SciNodes>(description),
     }
 }
@@ -54,6 +56,7 @@ impl Simulator {
             ControllerKind::Magic if is_ideal(description) => Box::new(System::<Ideals>::new(description, options)?),
             ControllerKind::Magic => Box::new(System::<Magics>::new(description, options)?),
             ControllerKind::SnoopingBus => smp::machine(description, options)?,
+            ControllerKind::Cluster => cluster::machine(description, options)?,
             ControllerKind::Sci => Box::new(System::<SciNodes>::new(description, options)?),
         };
         Ok(Self { machine })

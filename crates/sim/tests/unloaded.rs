@@ -26,7 +26,7 @@ fn simulated(machine: &str, home: NodeId) -> Duration {
 /// A tenth at most, for translation misses, refreshes, and edges of clocks that a mean over all edges does not meet.
 #[test]
 fn sums_of_parts_are_what_a_simulation_measures() {
-    let rings = ["sci-ring-16p", "sci-ring-33-2p", "sci-rings-2x4"];
+    let rings = ["sci-ring-16p", "sci-ring-33-2p", "sci-rings-2x4", "dash-16p"];
     for machine in ["arctic", "bitmap", "origin2000-r12k-300-16p", "flash-16p", "smp-4p"].into_iter().chain(rings) {
         let reads = unloaded_reads(&machine::load(machine).unwrap()).unwrap();
         let last = reads.iter().map(|read| read.to).max().unwrap();

@@ -9,7 +9,7 @@ use crate::{Experiment, Layout, Placement, Plan, Series, Settings, State};
 
 /// Nodes that read the memory of one at once (Prestor 2001 Table 4.10).
 const SHARED_MEMORY_READERS: usize = 4;
-/// Lines of an invalidation experiment unless the user says otherwise: every sharer reads all of them.
+/// Lines of an invalidation experiment unless the user says otherwise, if a cache holds as many: every sharer reads all of them.
 const INVALIDATION_LINES: u64 = 512;
 
 /// The experiments of the table of local results, a column each (Prestor 2001 Table 4.6); `restart-rdex` stands in where
@@ -174,7 +174,7 @@ pub(super) fn invalidations(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
     let home = collector.home();
     let local = layout.cpus_of(home)[0];
     let settings = Settings {
-        lines: Some(scope.settings.lines.unwrap_or(INVALIDATION_LINES)),
+        lines: Some(scope.settings.lines.unwrap_or(INVALIDATION_LINES.min(layout.l2.0 / layout.line.0))),
         sharers_drop: Some(!layout.forgets_dropped),
         ..scope.settings.clone()
     };

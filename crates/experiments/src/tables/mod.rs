@@ -2,6 +2,7 @@
 //!
 //! A table is one file here and one line in the catalogue.
 
+pub mod cluster_costs;
 pub mod directory_states;
 pub mod distance;
 pub mod generations;
@@ -88,6 +89,11 @@ pub trait Shape: Sync {
             }
         }
         Ok(rows)
+    }
+
+    /// Machines that it measures besides those of the table's file: what they were fitted to is no prediction.
+    fn other_machines(&self) -> &'static [&'static str] {
+        &[]
     }
 
     /// Diagrams of what was reproduced, each with a name for its file.

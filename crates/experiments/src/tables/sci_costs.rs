@@ -1,4 +1,4 @@
-//! Costs of transactions on SCI rings: Hexsel and Topham, Table 2 and Section 4.
+//! Costs of transactions on SCI rings and on DASH: Hexsel and Topham, Table 2 and Section 4.
 
 use bench::{Experiment, Placement, Plan, Settings, State};
 use units::{Bytes, CpuId, Duration, NodeId};
@@ -8,13 +8,15 @@ use crate::error::ExperimentError;
 use crate::formula::Formula;
 use crate::system::System;
 
-/// A row for each operation; the least and the greatest cost over rings of several sizes.
+/// A row for each operation; the least and the greatest cost over rings of several sizes, and the cost on DASH.
 pub struct SciCosts;
 
 /// The sizes of the rings.
 const SIZES: [u16; 4] = [2, 4, 8, 16];
 /// The machine of Table 2, and that of Section 4.
 const FAMILIES: [&str; 2] = ["sci-ring-33", "sci-ring"];
+/// The DASH of Table 2.
+const DASH: &str = "dash-16p";
 /// The home of all lines.
 const HOME: NodeId = NodeId(0);
 /// Arrays in primary and in secondary caches.
@@ -22,12 +24,20 @@ const IN_PRIMARY: Bytes = Bytes::from_kib(16);
 const IN_SECONDARY: Bytes = Bytes::from_kib(128);
 
 impl Shape for SciCosts {
+    fn other_machines(&self) -> &'static [&'static str] {
+        &[DASH]
+    }
+
     fn formula(&self, scene: &Scene<'_>, row: &str, column: &str) -> Result<Option<Formula>, ExperimentError> {
         let [of_table, of_section] = FAMILIES;
         if column == "beyond the ring" {
             let size = if row.starts_with("cache to memory") { 1 } else { 16 };
             let system = scene.systems.get(&format!("{of_section}-{size}p"))?;
             return Ok(Some(beyond_the_ring(&system, size)));
+        }
+        if column == "DASH" {
+            let system = scene.systems.get(DASH)?;
+            return Ok(cost_on_dash(&system, row).map(|cost| system.cycles(cost)));
         }
         let mut costs = Vec::new();
         for size in SIZES {
@@ -53,13 +63,42 @@ fn cost(system: &System, row: &str, size: u16, greatest: bool) -> Option<Formula
         "fill from secondary cache" => area(system, Experiment::AreaRead, IN_SECONDARY),
         "fill from local memory" => read(State::Uown, HOME.0, &[]),
         "fill from remote node" => read(State::Uown, last, &[]),
-        "fill from dirty-remote, remote home" => read(State::Dexd, last, &[third]),
+        "fill from dirty remote at remote home" => read(State::Dexd, last, &[third]),
         // A loop with a store in place of none; the store's operand takes one instruction more.
+        // A node is a processor, so that a line that its node owns is in its secondary cache. The loops range over more than the
+        // primary cache, which does not keep the line of a store.
+        "write owned by secondary cache" | "write owned by local node" => {
+            area(system, Experiment::P3Rmw, IN_SECONDARY).less(area(system, Experiment::P3Ru, IN_SECONDARY))
+        }
+        "write owned by remote node" | "write to dirty remote at remote home" if greatest => {
+            write(State::Shrd, &(0..last).collect::<Vec<_>>())
+        }
+        "write owned by remote node" | "write to dirty remote at remote home" => write(State::Dext, &[third]),
+        _ => return None,
+    })
+}
+
+/// The cost of an operation on DASH, in nanoseconds: by a processor of the home's cluster, of the next, or, of a dirty line, of the
+/// one after its owner's.
+fn cost_on_dash(system: &System, row: &str) -> Option<Formula> {
+    let [here, owner, other] = [0, 1, 2].map(|node| node * system.description.topology.processors_per_node as u16);
+    let read = |state, local, remotes: &[u16]| latency(system, Experiment::LmbenchRead, state, local, remotes);
+    // The loop has a load behind the store. Each takes a cycle to issue.
+    let issue = || ns(system.description.processor.clock.period() * 2);
+    let write =
+        |state, local, remotes: &[u16]| latency(system, Experiment::LmbenchRdex, state, local, remotes).less(issue());
+    Some(match row {
+        "read from primary cache" => area(system, Experiment::AreaRead, IN_PRIMARY),
+        "fill from secondary cache" => area(system, Experiment::AreaRead, IN_SECONDARY),
+        "fill from local memory" => read(State::Uown, here, &[]),
+        "fill from remote node" => read(State::Uown, owner, &[]),
+        "fill from dirty remote at remote home" => read(State::Dexd, other, &[owner]),
         "write owned by secondary cache" => {
             area(system, Experiment::P3Rmw, IN_PRIMARY).less(area(system, Experiment::P3Ru, IN_PRIMARY))
         }
-        "write to dirty remote, remote home" if greatest => write(State::Shrd, &(0..last).collect::<Vec<_>>()),
-        "write to dirty remote, remote home" => write(State::Dext, &[third]),
+        "write owned by local node" => write(State::Uown, here, &[]),
+        "write owned by remote node" => write(State::Uown, owner, &[]),
+        "write to dirty remote at remote home" => write(State::Dext, other, &[owner]),
         _ => return None,
     })
 }

@@ -14,10 +14,10 @@ macro_rules! built_in {
     };
 }
 
-/// Whole machines: the systems of Prestor 2001, Table 4.5 and Table 4.14, and of Seidl 1997. A new machine is one more
+/// Whole machines: the systems of Prestor 2001, Table 4.5 and Table 4.14, of Seidl 1997, and of Lai and Falsafi 2000. A new machine is one more
 /// name here.
 pub(crate) const MACHINES: &[BuiltIn] =
-    built_in!["bitmap", "bootleg", "lego-oil", "arctic", "bwana", "stinger", "dresden"];
+    built_in!["bitmap", "bootleg", "lego-oil", "arctic", "bwana", "stinger", "dresden", "dsm-cluster"];
 
 /// The base descriptions that families inherit: a processor, and the common part of all Origins.
 const BASES: &[BuiltIn] = built_in!["irix", "r10000", "origin2000"];
@@ -37,6 +37,7 @@ const FAMILIES: &[BuiltIn] = built_in![
     "flash-uncontended",
     "sci-ring",
     "sci-ring-33",
+    "dash",
 ];
 
 /// Every built-in description with a file, ancestors first.
@@ -65,6 +66,9 @@ fn parametric(name: &str) -> Option<String> {
     if family == JOINED_RINGS {
         return joined_rings(size);
     }
+    if family == JOINED_BUSES {
+        return joined_buses(size);
+    }
     let processors = size.strip_suffix('p').filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()))?;
     let known = FAMILIES.iter().any(|entry| entry.name == family);
     let count: u32 = processors.parse().ok().filter(|_| known)?;
@@ -78,6 +82,7 @@ fn parametric(name: &str) -> Option<String> {
         "flash-mesh" => flash(" on a two-dimensional mesh"),
         "flash-crossbar" => flash(" with a crossbar"),
         "flash-uncontended" => flash(" without contention in the network"),
+        "dash" => format!("Stanford DASH, {count} processor{plural}"),
         "sci-ring" => format!("SCI ring, {count} processor{plural}"),
         "sci-ring-33" => format!("SCI ring with the processors of DASH, {count} processor{plural}"),
         _ => format!("SGI Origin 2000, {count} processor{plural}, {family}"),
@@ -100,22 +105,37 @@ fn joined_rings(size: &str) -> Option<String> {
     Some(format!("title = \"{title}\"\ninherit = \"sci-ring\"\n\n{size}"))
 }
 
+/// The family of clusters of any size, in nodes and processors of each.
+const JOINED_BUSES: &str = "dsm-cluster";
+
+/// Writes the description of a cluster of a size such as `8x4`.
+fn joined_buses(size: &str) -> Option<String> {
+    let (nodes, each) = size.split_once('x')?;
+    let (nodes, each): (u32, u32) = (nodes.parse().ok()?, each.parse().ok()?);
+    let processors = nodes.checked_mul(each)?;
+    let title = format!("Cluster of {nodes} SMPs of {each} processors");
+    let size = format!("[topology]\nprocessors = {processors}\nprocessors_per_node = {each}\n");
+    Some(format!("title = \"{title}\"\ninherit = \"{JOINED_BUSES}\"\n\n{size}"))
+}
+
 /// The families, with those of the same sizes in one line: `flash-Np with any N from 1 to 64`.
-pub(crate) fn families() -> [String; 6] {
+pub(crate) fn families() -> [String; 8] {
     let named = |sizes: Sizes| {
         let names = FAMILIES.iter().map(|entry| entry.name).filter(|name| Sizes::of(name) == sizes);
         names.map(|name| format!("{name}-Np")).collect::<Vec<_>>().join(" ")
     };
-    let [hypercube, mesh, other, lists, bus] = [
+    let [hypercube, mesh, other, lists, bus, clusters] = [
         (Sizes::Hypercube, "an even N from 2 to 512"),
         (Sizes::DoubleMesh, "any N from 1 to 64"),
         (Sizes::OtherNetwork, "any N from 1 to 4096 (above 64 with a protocol that represents so many nodes)"),
         (Sizes::Lists, "any N from 1 to 4096"),
         (Sizes::Bus, "any N from 1 to 256"),
+        (Sizes::Clusters, "any multiple N of 4 from 4 to 256"),
     ]
     .map(|(sizes, words)| format!("{} with {words}", named(sizes)));
     let joined = format!("{JOINED_RINGS}-RxN with any R rings of N nodes, up to 4096 in all");
-    [hypercube, mesh, other, lists, joined, bus]
+    let buses = format!("{JOINED_BUSES}-NxP with N nodes of P processors, up to 64 nodes");
+    [hypercube, mesh, other, lists, joined, bus, clusters, buses]
 }
 
 /// The sizes in which a family comes, by what limits them.
@@ -131,12 +151,15 @@ enum Sizes {
     Lists,
     /// The bus.
     Bus,
+    /// Nodes of four processors, of which a directory has bits for 64.
+    Clusters,
 }
 
 impl Sizes {
     fn of(family: &str) -> Self {
         match family {
             "smp" => Self::Bus,
+            "dash" => Self::Clusters,
             _ if family.starts_with("sci-ring") => Self::Lists,
             "flash" | "flash-scaled" => Self::DoubleMesh,
             _ if family.starts_with("origin") => Self::Hypercube,
@@ -150,7 +173,7 @@ pub(crate) fn unknown(name: &str) -> DescriptionError {
     let names: Vec<_> = MACHINES.iter().map(|entry| entry.name).collect();
     let accepted = format!("{}, {}, or the path of a .toml file", names.join(" "), families().join(", "));
     let sized = FAMILIES.iter().map(|entry| format!("{}-Np", entry.name));
-    let parametric: Vec<_> = sized.chain([format!("{JOINED_RINGS}-RxN")]).collect();
+    let parametric: Vec<_> = sized.chain([format!("{JOINED_RINGS}-RxN"), format!("{JOINED_BUSES}-NxP")]).collect();
     let nearest = input::nearest(name, names.iter().copied().chain(parametric.iter().map(String::as_str)));
     DescriptionError::UnknownMachine { name: name.into(), nearest: nearest.map(str::to_owned), accepted }
 }

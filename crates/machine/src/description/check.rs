@@ -35,6 +35,7 @@ pub(super) fn check(description: &Description) -> Result<(), Conflict> {
     directory(description)?;
     network(description)?;
     sci_ring(description)?;
+    cluster(description)?;
     refresh(description)?;
     memories(description)?;
     operating_system(description)
@@ -113,6 +114,10 @@ fn topology(description: &Description) -> Result<(), Conflict> {
         let reason = "the Hub's directory has room for fewer nodes";
         return Err(Conflict::new("topology.processors", reason, format!("at most {MOST_HUBS} nodes")));
     }
+    if spec.nodes() > MOST_CLUSTER_NODES && description.controller.kind == ControllerKind::Cluster {
+        let reason = "the directory has a bit for each node";
+        return Err(Conflict::new("topology.processors", reason, format!("at most {MOST_CLUSTER_NODES} nodes")));
+    }
     mesh(description)
 }
 
@@ -137,6 +142,9 @@ fn mesh(description: &Description) -> Result<(), Conflict> {
 /// Maximum number of nodes that an Origin's directory can represent: a bit for each group of eight in its coarse mode (Prestor
 /// 2001, 3.2.1).
 const MOST_HUBS: u32 = 512;
+
+/// Maximum number of nodes that a cluster's directory can represent: a bit each.
+const MOST_CLUSTER_NODES: u32 = 64;
 
 /// MAGIC's directory must leave a part of each node's memory to programs.
 fn directory(description: &Description) -> Result<(), Conflict> {
@@ -280,6 +288,32 @@ fn sci_ring(description: &Description) -> Result<(), Conflict> {
 /// The longest delay of a node on an SCI ring, in symbols.
 const MOST_HOP_SYMBOLS: u64 = 4096;
 
+/// The cache of a cluster's device has whole sets, a power of two of them, and its page cache whole pages.
+fn cluster(description: &Description) -> Result<(), Conflict> {
+    if let Some(pages) = &description.page_cache {
+        if description.controller.kind != ControllerKind::Cluster {
+            let reason = "no other controller than a cluster's device has a page cache";
+            return Err(Conflict::new("page_cache.size_kib", reason, "controller.kind = \"cluster\""));
+        }
+        let page = description.tlb.page;
+        if !pages.size.0.is_multiple_of(page.0) {
+            let reason = format!("it is no whole number of pages of {page}");
+            return Err(Conflict::new("page_cache.size_kib", reason, format!("a multiple of {}", page.0 >> 10)));
+        }
+    }
+    let Some(spec) = &description.cluster else { return Ok(()) };
+    let line = description.coherent_cache().line;
+    let set = line.0 * u64::from(spec.cache_ways);
+    if spec.cache_size.0.is_multiple_of(set) && (spec.cache_size.0 / set).is_power_of_two() {
+        return Ok(());
+    }
+    let reason = format!("{} ways of lines of {line} do not make a power of two of sets", spec.cache_ways);
+    let sizes = (0..=20).map(|shift| Bytes::from_kib(1 << shift).0).filter(|size| *size >= set);
+    let accepted = sizes.filter(|size| (size / set).is_power_of_two() && size.is_multiple_of(set));
+    let accepted = accepted.map(|size| (size >> 10).to_string()).collect::<Vec<_>>().join(", ");
+    Err(Conflict::new("cluster.cache_kib", reason, accepted))
+}
+
 /// A memory refresh must end before the next one begins.
 fn refresh(description: &Description) -> Result<(), Conflict> {
     let (Some(hub), memory) = (&description.hub, &description.memory) else { return Ok(()) };
@@ -297,7 +331,7 @@ fn memories(description: &Description) -> Result<(), Conflict> {
     let chip = match description.controller.kind {
         ControllerKind::Hub => "a Hub has one memory, with the directory beside it",
         ControllerKind::Magic => "MAGIC has one memory, and no part of its own for another",
-        ControllerKind::Sci | ControllerKind::SnoopingBus => return Ok(()),
+        ControllerKind::Sci | ControllerKind::SnoopingBus | ControllerKind::Cluster => return Ok(()),
     };
     match description.memory.controllers {
         1 => Ok(()),
@@ -336,6 +370,7 @@ fn never_moves_pages(description: &Description) -> Option<&'static str> {
             Some("no handler of an ideal protocol (directory.ideal) counts references or copies lines")
         }
         ControllerKind::Sci => Some("no SCI controller counts references or copies pages"),
+        ControllerKind::Cluster => Some("no device of a cluster counts references or copies pages"),
         ControllerKind::Hub | ControllerKind::Magic => None,
     }
 }

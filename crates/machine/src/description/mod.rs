@@ -21,12 +21,13 @@ use units::Hertz;
 pub use error::{DescriptionError, Entry, Origin};
 pub use level::{CacheLevel, CachePort, MOST_CACHE_LEVELS};
 pub use spec::{
-    BanksSpec, BusSpec, ControllerKind, ControllerSpec, CrossbarSpec, DirectorySpec, DomainTopology, DoubleMeshSpec,
-    Fill, HandlerSpec, HubSpec, HypercubeSpec, IdealNetworkSpec, IdealProtocol, Inclusion, L1PortSpec, L1Spec, L2Spec,
-    L3Spec, LatencySpec, LinkSpec, MOST_MISSES, MOST_PROCESSORS, MOST_TRANSLATIONS, MOST_VIRTUAL_CHANNELS, MOST_WAYS,
-    MagicSpec, MemorySpec, MeshSpec, OsSpec, PassTransmission, PlacementKind, PrefetchKind, PrefetchSpec,
-    ProcessorModel, ProcessorSpec, Replacement, RingSpec, RouterBypass, RouterSpec, SchedulerSpec, SciRingSpec,
-    SciSpec, SysadSpec, TlbSpec, TopologyKind, TopologySpec, WritePolicy,
+    BanksSpec, BusSpec, ClusterSpec, ControllerKind, ControllerSpec, CrossbarSpec, DeviceCache, DirectorySpec,
+    DomainTopology, DoubleMeshSpec, Fill, HandlerSpec, HubSpec, HypercubeSpec, IdealNetworkSpec, IdealProtocol,
+    Inclusion, L1PortSpec, L1Spec, L2Spec, L3Spec, LatencySpec, LinkSpec, MOST_MISSES, MOST_PROCESSORS,
+    MOST_TRANSLATIONS, MOST_VIRTUAL_CHANNELS, MOST_WAYS, MagicSpec, MemorySpec, MeshSpec, OsSpec, PageCacheSpec,
+    PassTransmission, PlacementKind, PrefetchKind, PrefetchSpec, ProcessorModel, ProcessorSpec, Replacement, RingSpec,
+    RouterBypass, RouterSpec, SchedulerSpec, SciRingSpec, SciSpec, SysadSpec, TlbSpec, TopologyKind, TopologySpec,
+    WritePolicy,
 };
 
 use check::{Conflict, check};
@@ -115,6 +116,8 @@ description! {
         l3: L3Spec,
         /// The hardware prefetcher.
         prefetch: PrefetchSpec,
+        /// The page cache of a cluster's device.
+        page_cache: PageCacheSpec,
     }
     all {
         /// The translation lookaside buffer.
@@ -157,12 +160,14 @@ description! {
         directory: DirectorySpec if controller.kind in [ControllerKind::Magic],
         /// The handlers that MAGIC runs.
         handlers: HandlerSpec if controller.kind in [ControllerKind::Magic],
-        /// The snooping bus.
-        bus: BusSpec if controller.kind in [ControllerKind::SnoopingBus],
+        /// The snooping bus of a node.
+        bus: BusSpec if controller.kind in [ControllerKind::SnoopingBus, ControllerKind::Cluster],
+        /// The device that joins buses.
+        cluster: ClusterSpec if controller.kind in [ControllerKind::Cluster],
         /// An SCI node.
         sci: SciSpec if controller.kind in [ControllerKind::Sci],
         /// The banks of the memory of a snooping bus or an SCI node.
-        banks: BanksSpec if controller.kind in [ControllerKind::SnoopingBus, ControllerKind::Sci],
+        banks: BanksSpec if controller.kind in [ControllerKind::SnoopingBus, ControllerKind::Cluster, ControllerKind::Sci],
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! **Parts.** Each router has one or two nodes, at ports 1 and 2; ports 3 and 4 go to the next and the previous column,
 //! 5 and 6 to the next and the previous row. Routers are numbered row by row, and nodes fill them in that order. In the
-//! hardware graph a router and its nodes are a module.
+//! hardware graph a router and its nodes are a module. Of twin meshes, one for requests and one for replies, both routers of a
+//! place are one part here, which nodes enter by one link: ports 7 to 10 are those of the second mesh.
 //!
 //! **Routes.** A packet corrects its column first, then its row. The path is shortest. No packet turns from a column's
 //! channels back to a row's, and within a row or a column its direction never changes, so that the channels form no cycle
@@ -10,14 +11,18 @@
 
 use units::{NodeId, Port, RouterId};
 
-use super::{Builder, Topology};
+use super::{Builder, Exit, Topology};
 use crate::description::{Description, MeshSpec};
-use crate::graph::{Endpoint, LinkClass, RouterPlace};
+use crate::graph::{Endpoint, LinkClass, RouterPlace, VirtualNetwork};
 
 const NEXT_COLUMN_PORT: Port = Port(3);
 const BEFORE_COLUMN_PORT: Port = Port(4);
 const NEXT_ROW_PORT: Port = Port(5);
 const BEFORE_ROW_PORT: Port = Port(6);
+/// Ports of a router with its twin.
+const TWIN_PORTS: usize = 10;
+/// Ports of the mesh of replies, after those of the mesh of requests.
+const PORTS_OF_A_MESH: u16 = 4;
 
 /// The shape that determines wiring and routes.
 #[derive(Clone, Copy, Debug)]
@@ -42,16 +47,22 @@ impl Shape {
     }
 
     /// The exit port of `router` for packets to `node`.
-    fn exit(self, router: RouterId, node: NodeId) -> Port {
+    fn exit(self, mesh: u16, router: RouterId, node: NodeId) -> Port {
         let ((column, row), (to_column, to_row)) = (self.place(router.0), self.place(self.router_of(node)));
-        match (column.cmp(&to_column), row.cmp(&to_row)) {
+        let port = match (column.cmp(&to_column), row.cmp(&to_row)) {
             (std::cmp::Ordering::Less, _) => NEXT_COLUMN_PORT,
             (std::cmp::Ordering::Greater, _) => BEFORE_COLUMN_PORT,
             (_, std::cmp::Ordering::Less) => NEXT_ROW_PORT,
             (_, std::cmp::Ordering::Greater) => BEFORE_ROW_PORT,
-            _ => self.node_port(node.0),
-        }
+            _ => return self.node_port(node.0),
+        };
+        of_mesh(mesh, port)
     }
+}
+
+/// The port of one of the meshes: 0 of requests or of all messages, 1 of replies.
+const fn of_mesh(mesh: u16, port: Port) -> Port {
+    Port(port.0 + mesh * PORTS_OF_A_MESH)
 }
 
 /// Builds the network of `description`.
@@ -69,22 +80,30 @@ pub(super) fn build(description: &Description) -> Topology {
     let mut builder = Builder::new(spec.propagation_per_m);
     for router in 0..columns * rows {
         let (column, row) = shape.place(router);
-        builder.router(RouterPlace::Grid { column, row }, router + 1, 1);
+        let place = RouterPlace::Grid { column, row };
+        match mesh.twin {
+            true => builder.router_with(TWIN_PORTS, place, router + 1, 1),
+            false => builder.router(place, router + 1, 1),
+        };
     }
     for node in 0..spec.nodes() as u16 {
         let (router, slot) = (shape.router_of(NodeId(node)), node % shape.nodes_per_router + 1);
         builder.node(router + 1, slot as u8, RouterId(router), shape.node_port(node), mesh.node_link);
     }
-    link_neighbours(&mut builder, shape, mesh);
-    let exit = |router, node| Some(shape.exit(router, node));
-    builder.finish(&description.name, spec, &exit, None)
+    for number in 0..=u16::from(mesh.twin) {
+        link_neighbours(&mut builder, shape, mesh, number);
+    }
+    let exit = |network| move |router, node| Some(shape.exit(if mesh.twin { network as u16 } else { 0 }, router, node));
+    let (request, reply) = (exit(VirtualNetwork::Request), exit(VirtualNetwork::Reply));
+    builder.finish(&description.name, spec, &request, mesh.twin.then_some(&reply as &Exit))
 }
 
-fn link_neighbours(builder: &mut Builder, shape: Shape, mesh: &MeshSpec) {
+fn link_neighbours(builder: &mut Builder, shape: Shape, mesh: &MeshSpec, number: u16) {
     for router in 0..shape.columns * shape.rows {
         let (column, row) = shape.place(router);
         let mut join = |other, out, back| {
-            let ends = [(router, out), (other, back)].map(|(end, port)| Endpoint::Router(RouterId(end), port));
+            let ends = [(router, out), (other, back)];
+            let ends = ends.map(|(end, port)| Endpoint::Router(RouterId(end), of_mesh(number, port)));
             builder.link(ends[0], ends[1], LinkClass::Mesh, mesh.cable);
         };
         if column + 1 < shape.columns {

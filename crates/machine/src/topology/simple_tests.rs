@@ -197,6 +197,23 @@ fn parts_and_names() {
     assert_sound(&topology("flash-64p", &[("topology.kind", "ideal")]));
 }
 
+/// Twin meshes: messages of the two networks meet on no link between routers, and neither can deadlock.
+#[test]
+fn twin_meshes_share_no_link_between_routers() {
+    let machine = topology("dash-48p", &[]);
+    assert_eq!((machine.routers().len(), machine.links().len()), (12, 12 + 2 * 17));
+    for network in VirtualNetwork::ALL {
+        assert_eq!(deadlock::check(&machine, machine.routing_table(network)), Ok(None));
+    }
+    for (from, to) in (0..12).flat_map(|from| (0..12).map(move |to| (NodeId(from), NodeId(to)))) {
+        let channels = |network| machine.path(network, from, to).iter().map(|hop| hop.channel).collect::<Vec<_>>();
+        let [request, reply] = VirtualNetwork::ALL.map(channels);
+        assert_eq!(request.len(), reply.len());
+        let shared = request.iter().filter(|channel| reply.contains(channel)).count();
+        assert_eq!(shared, request.len().min(1), "{from:?} to {to:?}: the link to the node alone");
+    }
+}
+
 /// A mesh's sides, as given or chosen.
 #[test]
 fn sides_of_a_mesh() {

@@ -161,10 +161,13 @@ impl Checker {
         self.seen(line).prefetched += 1;
     }
 
-    /// A processor sends an uncached read: the answer must be no older than the newest contents now.
+    /// A processor sends an uncached read: the answer must be no older than the newest contents now, or, where loads may return
+    /// older ones, than a load's.
     fn sends_uncached(&mut self, cpu: CpuId, line: LineAddr) {
-        let newest = self.seen(line).newest;
-        self.floors.insert((self.first_of(line), cpu), newest);
+        let (relaxed, first) = (self.relaxed, self.first_of(line));
+        let Line { newest, settled, .. } = *self.seen(line);
+        let floor = self.floors.entry((first, cpu)).or_default();
+        *floor = if relaxed { settled.max(*floor) } else { newest };
     }
 
     /// A processor receives the answer to an uncached read.

@@ -294,6 +294,11 @@ impl Cache {
         (0..self.ways as u8).map(move |way| Slot { set, way })
     }
 
+    /// The line in `slot`, if it is not empty.
+    pub fn occupant(&self, slot: Slot) -> Option<u64> {
+        self.line_at(self.index(slot)).map(|found| found.line)
+    }
+
     /// Empties `slot`.
     pub fn empty(&mut self, slot: Slot) {
         let index = self.index(slot);

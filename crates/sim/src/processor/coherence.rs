@@ -129,6 +129,13 @@ impl Processor {
         self.timing.data_to_use
     }
 
+    /// From the critical data of a miss at the pins to its value: to the instruction that uses them, or, of a store in the write
+    /// buffer, which no instruction waits for, none.
+    pub fn data_to_value(&self, id: MissId) -> Duration {
+        let buffered = self.timing.write_buffer > 0 && self.miss(id).is_some_and(|miss| miss.writes);
+        if buffered { Duration::ZERO } else { self.timing.data_to_use }
+    }
+
     /// The lines in the caches.
     pub fn copies(&self) -> impl Iterator<Item = Victim> + '_ {
         self.caches.lines()

@@ -155,6 +155,8 @@ pub struct Processor {
     /// The buses of the levels.
     buses: [CacheBus; MOST_CACHE_LEVELS],
     misses: Misses,
+    /// Writes that were granted early, whose acknowledgements are outstanding.
+    unacknowledged: u32,
     /// Stores that have left the window.
     stores: WriteBuffer,
     prefetching: Option<Box<Prefetching>>,
@@ -204,6 +206,7 @@ impl Processor {
             translations: Translations::default(),
             buses: Default::default(),
             misses: Misses::new(timing.misses),
+            unacknowledged: 0,
             stores: WriteBuffer::new(timing.write_buffer),
             prefetching: timing.prefetcher.map(|spec| Box::new(Prefetching::new(spec))),
             writebacks: Vec::new(),
@@ -256,10 +259,20 @@ impl Processor {
         std::mem::swap(&mut self.posts, posts);
     }
 
-    /// Whether any miss is outstanding.
+    /// Whether any miss is outstanding, or any acknowledgement of a write that has been granted early.
     #[inline]
     pub fn is_missing(&self) -> bool {
-        !self.misses.is_empty()
+        !self.misses.is_empty() || self.unacknowledged > 0
+    }
+
+    /// A write has been granted before the sharers have acknowledged their invalidations, for which a release waits.
+    pub fn await_acknowledgements(&mut self) {
+        self.unacknowledged += 1;
+    }
+
+    /// The sharers have acknowledged their invalidations for a write.
+    pub fn end_acknowledgements(&mut self) {
+        self.unacknowledged -= 1;
     }
 
     /// Whether it has no outstanding misses and no unreleased evicted lines.

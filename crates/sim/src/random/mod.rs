@@ -58,6 +58,9 @@ impl RandomTest {
             directory.vector_store_entries = 1 << dice.below(4);
             directory.remote_access_cache = Bytes::from_kib(16 << dice.below(5));
         }
+        if let Some(cluster) = &mut cramped.cluster {
+            cluster.cache_size = Bytes::from_kib(8 << dice.below(4));
+        }
         cramped
     }
 

@@ -33,7 +33,7 @@ impl Named {
     }
 }
 
-const BUILT_IN: &[Named] = &[Named::new::<snoop::Protocol>("moesi")];
+const BUILT_IN: &[Named] = &[Named::new::<snoop::Protocol>("moesi"), Named::new::<snoop::Mesi>("mesi")];
 
 static REGISTERED: Mutex<Vec<Named>> = Mutex::new(Vec::new());
 

@@ -35,7 +35,7 @@ impl<C: Controller> System<C> {
         let now = self.kernel.now;
         let processor = self.processor_mut(cpu);
         let seen = start + crossing.seen;
-        let value = seen + processor.data_to_use();
+        let value = seen + processor.data_to_value(miss);
         let end = crossing.line.map_or(seen, |line| processor.book_fill(miss, now, start, line)).max(value);
         self.close_at(cpu, miss, value, end);
         end
@@ -97,6 +97,20 @@ impl<C: Controller> System<C> {
             Some(Wait::Miss(awaited)) if awaited.id() == id => self.resume(cpu),
             Some(Wait::AllMisses) if !missing => self.resume(cpu),
             Some(Wait::Leave) if !missing => self.leave(cpu),
+            _ => {}
+        }
+    }
+
+    /// All sharers have acknowledged their invalidations for a write of `cpu` that was granted early: a wait for that ends.
+    pub fn on_acknowledged(&mut self, cpu: CpuId) {
+        let processor = self.processor_mut(cpu);
+        processor.end_acknowledgements();
+        if processor.is_missing() {
+            return;
+        }
+        match self.waits(cpu) {
+            Some(Wait::AllMisses) => self.resume(cpu),
+            Some(Wait::Leave) => self.leave(cpu),
             _ => {}
         }
     }

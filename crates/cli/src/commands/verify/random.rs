@@ -17,10 +17,15 @@ use crate::failure::Failure;
 
 /// The protocol of the Origin, which machines of either processor run.
 const ORIGIN: &str = "origin";
-/// The protocol of machines on a snooping bus.
-const BUS: &str = "moesi";
 /// The protocol of SCI rings.
 const SCI: &str = "sci";
+/// The protocols of machines on a snooping bus.
+const BUSES: [&str; 2] = ["moesi", "mesi"];
+/// The protocols of clusters, each with the protocol of its buses and whether writes are granted early.
+const CLUSTERS: [(&str, &str, &str); 3] =
+    [("cluster", "moesi", "false"), ("cluster/mesi", "mesi", "false"), ("cluster/RC", "mesi", "true")];
+/// Processors of a cluster's node.
+const ON_A_BUS: u16 = 4;
 
 /// How to test at random.
 #[derive(Args, Debug)]
@@ -35,7 +40,7 @@ pub struct RandomFlags {
     /// The first test: what a failure names.
     #[arg(long, value_name = "SEED", default_value_t = 0, requires = "random")]
     first_seed: u64,
-    /// Nodes of the machine: FLASH's have one processor, the Origin's two. On a bus, processors.
+    /// Nodes of the machine: FLASH's have one processor, the Origin's two, a cluster's four. On a bus, processors.
     #[arg(long, value_name = "N", default_value_t = 16, requires = "random")]
     nodes: u16,
     /// Accesses of each processor.
@@ -66,8 +71,7 @@ impl RandomFlags {
         in_range("--seeds", self.seeds, 1, 1_000_000)?;
         in_range("--references", u64::from(self.references), 1, 100_000_000)?;
         let fault = fault.map(planted).transpose()?;
-        let names =
-            name.map_or_else(|| [ORIGIN, BUS, SCI].into_iter().chain(catalogue::names()).collect(), |name| vec![name]);
+        let names = name.map_or_else(|| others().chain(catalogue::names()).collect(), |name| vec![name]);
         let mut runs = Vec::new();
         for name in names {
             for (label, machine) in machines(name, self.nodes)? {
@@ -86,7 +90,7 @@ impl RandomRun {
     /// # Errors
     /// When the machine cannot be made.
     pub fn short(protocol: &str) -> Result<Option<Self>, Failure> {
-        let timed = [ORIGIN, BUS, SCI].contains(&protocol) || catalogue::names().any(|name| name == protocol);
+        let timed = others().chain(catalogue::names()).any(|name| name == protocol);
         if !timed {
             return Ok(None);
         }
@@ -159,6 +163,17 @@ impl RandomRun {
     }
 }
 
+/// The protocols of machines besides those of FLASH.
+fn others() -> impl Iterator<Item = &'static str> {
+    [ORIGIN, SCI].into_iter().chain(BUSES).chain(CLUSTERS.map(|(name, ..)| name))
+}
+
+/// The machine called `base` with changed keys, with what to call its test.
+fn one(protocol: &str, base: &str, changes: &[(&str, &str)]) -> Result<Vec<(String, Description)>, Failure> {
+    let resolved = machine::resolve_changed(base, base, protocol, changes).map_err(Failure::input)?;
+    Ok(vec![(format!("{protocol}: random"), resolved.description)])
+}
+
 /// The machines that run the protocol, with what to call a test of each.
 fn machines(protocol: &str, nodes: u16) -> Result<Vec<(String, Description)>, Failure> {
     if protocol == ORIGIN {
@@ -170,15 +185,18 @@ fn machines(protocol: &str, nodes: u16) -> Result<Vec<(String, Description)>, Fa
         };
         return families.into_iter().map(machine).collect();
     }
-    if protocol == BUS {
+    if BUSES.contains(&protocol) {
         in_range("--nodes", u64::from(nodes), 1, 256)?;
-        let description = machine::load(&format!("smp-{nodes}p")).map_err(Failure::input)?;
-        return Ok(vec![(format!("{protocol}: random"), description)]);
+        return one(protocol, &format!("smp-{nodes}p"), &[("bus.protocol", protocol)]);
+    }
+    if let Some((_, bus, early)) = CLUSTERS.iter().find(|(name, ..)| *name == protocol) {
+        in_range("--nodes", u64::from(nodes), 1, 64)?;
+        let changes = [("bus.protocol", *bus), ("cluster.early_grant", *early)];
+        return one(protocol, &format!("dsm-cluster-{nodes}x{ON_A_BUS}"), &changes);
     }
     if protocol == SCI {
         in_range("--nodes", u64::from(nodes), 1, MOST_PROCESSORS.into())?;
-        let description = machine::load(&format!("sci-ring-{nodes}p")).map_err(Failure::input)?;
-        return Ok(vec![(format!("{protocol}: random"), description)]);
+        return one(protocol, &format!("sci-ring-{nodes}p"), &[]);
     }
     let most = catalogue::most_nodes(protocol).map_or(MOST_PROCESSORS, u32::from);
     in_range("--nodes", u64::from(nodes), 1, most.into())?;
@@ -193,7 +211,9 @@ fn machines(protocol: &str, nodes: u16) -> Result<Vec<(String, Description)>, Fa
     }
     match Simulator::new(&description, sim::Options::default()) {
         Ok(_) => Ok(vec![(format!("{protocol}: random"), description)]),
-        Err(SimError::UnknownProtocol(error)) => Err(Failure::input(format!("{error}; or {ORIGIN}, {BUS}, {SCI}"))),
+        Err(SimError::UnknownProtocol(error)) => {
+            Err(Failure::input(format!("{error}; or {}", others().collect::<Vec<_>>().join(", "))))
+        }
         Err(error) => Err(Failure::input(error)),
     }
 }

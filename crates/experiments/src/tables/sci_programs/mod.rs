@@ -1,4 +1,4 @@
-//! Programs on SCI rings (Hexsel and Topham). One shape for all their tables and figures: the words of table,
+//! Programs on SCI rings, and on DASH beside them (Hexsel and Topham). One shape for all their tables and figures: the words of table,
 //! row and column name program, machine and figure of a cell (`words`).
 
 mod figure;
@@ -34,10 +34,16 @@ type Points<'a> = (&'a str, Vec<(f64, f64)>);
 const SIZES: [u16; 5] = [1, 2, 4, 8, 16];
 /// Sizes of secondary caches, in KB (section 4, The Simulated Multiprocessor).
 const CACHES: [u64; 4] = [64, 128, 256, 512];
+/// The DASH that rings are compared with (section 3).
+const DASH: &str = "dash-16p";
 /// The size of a cache that holds all data of any of the programs.
 const INFINITE: u64 = 64 << 10;
 
 impl Shape for SciPrograms {
+    fn other_machines(&self) -> &'static [&'static str] {
+        &[DASH]
+    }
+
     fn formula(&self, scene: &Scene<'_>, row: &str, column: &str) -> Result<Option<Formula>, ExperimentError> {
         let Some(cell) = Cell::parse([self.words, row, column]) else { return Ok(None) };
         let own = figure(scene, &cell, &cell.point)?;
@@ -139,8 +145,11 @@ fn reading(scene: &Scene<'_>, point: &Point) -> Result<Formula, ExperimentError>
     }))
 }
 
-/// The name of the machine of a point: of the family of the table's machine.
+/// The name of the machine of a point: DASH, or one of the family of the table's machine.
 fn machine(scene: &Scene<'_>, point: &Point) -> Result<String, ExperimentError> {
+    if point.on_dash {
+        return Ok(DASH.to_owned());
+    }
     let own = scene.system()?.name().to_owned();
     let family = own.rsplit_once('-').map_or(own.as_str(), |(family, _)| family);
     let mut name = format!("{family}-{}p", point.nodes);

@@ -146,8 +146,15 @@ mod tests {
         for program in &PROGRAMS {
             for (nodes, quick) in SIZES.into_iter().flat_map(|nodes| [(nodes, false), (nodes, true)]) {
                 for compared in [false, true] {
-                    let point =
-                        Point { figure: Figure::Time, program: program.name, nodes, cache: 64, clock: None, compared };
+                    let point = Point {
+                        figure: Figure::Time,
+                        program: program.name,
+                        nodes,
+                        cache: 64,
+                        clock: None,
+                        compared,
+                        on_dash: false,
+                    };
                     let compiled = compiled(&point, quick).expect("a program");
                     assert_eq!(compiled.program.name(), program.name);
                     assert!(!compiled.code.is_plain());

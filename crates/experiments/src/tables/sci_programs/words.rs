@@ -23,6 +23,8 @@ pub struct Point {
     pub clock: Option<u64>,
     /// Whether the program has the data of section 3 instead of Table 1.
     pub compared: bool,
+    /// Whether it runs on DASH, on so many of its processors as the ring has nodes.
+    pub on_dash: bool,
 }
 
 /// The choice from several points like one.
@@ -69,6 +71,8 @@ impl Cell {
             let mut next = || words.next();
             match word {
                 "compared" => draft.compared = true,
+                "DASH" => draft.place.on_dash = true,
+                "ring" => draft.place.on_dash = false,
                 "over" => draft.before = Some(draft.place),
                 "greatest" => draft.extreme = Some(Extreme::Greatest),
                 "least" => draft.extreme = Some(Extreme::Least),
@@ -115,6 +119,7 @@ struct Place {
     nodes: Option<u16>,
     cache: Option<u64>,
     clock: Option<u64>,
+    on_dash: bool,
 }
 
 /// A cell of which some words have been read: the point at hand, and after `over` the one before it, too.
@@ -139,6 +144,7 @@ impl Draft {
             cache: place.cache.unwrap_or(USUAL_CACHE),
             clock: place.clock,
             compared,
+            on_dash: place.on_dash,
         };
         let (own, over) = match self.before {
             // A ring that is named at the end is that of both.
@@ -166,6 +172,9 @@ mod tests {
         let alone = share.over.expect("another point");
         assert_eq!((share.point.figure, share.point.nodes, alone.nodes), (Figure::Busy, 8, 1));
         assert_eq!(alone.figure, Figure::Busy);
+        let ratio = Cell::parse(["compared", "cholesky", "speedup DASH over ring at 8"]).expect("words");
+        let ring = ratio.over.expect("another point");
+        assert_eq!((ratio.point.on_dash, ratio.point.nodes, ring.on_dash, ring.nodes), (true, 8, false, 8));
         let greatest = Cell::parse(["compared", "mp3d", "greatest traffic to 8"]).expect("words");
         assert_eq!((greatest.extreme, greatest.point.compared), (Some(Extreme::GreatestBelow(8)), true));
     }

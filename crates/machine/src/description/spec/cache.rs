@@ -124,7 +124,7 @@ macro_rules! outer_level {
                 /// Lines in a set.
                 ways: u32 = "ways", count(1, MOST_WAYS);
                 /// Line size.
-                line: Bytes = "line_bytes", bytes(32, 1024);
+                line: Bytes = "line_bytes", bytes(16, 1024);
                 /// Clock of the cache bus.
                 bus_clock: Hertz = "bus_clock_mhz", mhz(25.0, 5000.0);
                 /// Width of the cache bus.

@@ -14,6 +14,8 @@ pub enum ControllerKind {
     Magic,
     /// None: the processors and the memory of the machine's only node snoop a bus.
     SnoopingBus,
+    /// A device on the snooping bus of each node, which joins the nodes (Lai and Falsafi 2000; DASH).
+    Cluster,
     /// The cache and memory controllers of SCI (IEEE 1596-1992), which keep sharers in distributed lists.
     Sci,
 }
@@ -24,15 +26,20 @@ impl ControllerKind {
     /// subactions of SCI. A bus sends none.
     pub fn networks(self) -> u32 {
         match self {
-            Self::Hub | Self::Magic | Self::Sci => 2,
+            Self::Hub | Self::Magic | Self::Sci | Self::Cluster => 2,
             Self::SnoopingBus => 0,
         }
     }
 }
 
 impl Alternatives for ControllerKind {
-    const WORDS: &'static [(Self, &'static str)] =
-        &[(Self::Hub, "hub"), (Self::Magic, "magic"), (Self::SnoopingBus, "snooping-bus"), (Self::Sci, "sci")];
+    const WORDS: &'static [(Self, &'static str)] = &[
+        (Self::Hub, "hub"),
+        (Self::Magic, "magic"),
+        (Self::SnoopingBus, "snooping-bus"),
+        (Self::Cluster, "cluster"),
+        (Self::Sci, "sci"),
+    ];
 }
 
 impl std::fmt::Display for ControllerKind {

@@ -145,6 +145,8 @@ section! {
         node_link: Length = "node_link_m", metres(0.0, 5.0);
         /// Cable between neighbouring routers of the mesh.
         cable: Length = "cable_inches", inches(0.0, 197.0);
+        /// Whether replies have a mesh of their own, beside that of requests.
+        twin: bool = "twin", Flag, or false;
     }
 }
 

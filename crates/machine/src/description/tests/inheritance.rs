@@ -35,12 +35,12 @@ fn names_that_stand_for_nothing_are_refused() {
     assert_eq!(
         message("artic"),
         "machine = \"artic\": there is no such machine, did you mean arctic?; accepted: bitmap bootleg lego-oil arctic \
-         bwana stinger dresden, origin2000-r10k-195-Np origin2000-r10k-250-Np origin2000-r12k-300-Np \
+         bwana stinger dresden dsm-cluster, origin2000-r10k-195-Np origin2000-r10k-250-Np origin2000-r12k-300-Np \
          origin2000-r12k-400-Np with an even N from 2 to 512, flash-Np flash-scaled-Np with any N from 1 to 64, \
          flash-ring-Np flash-mesh-Np flash-crossbar-Np flash-uncontended-Np with any N from 1 to 4096 (above 64 with a \
          protocol that represents so many nodes), sci-ring-Np sci-ring-33-Np with any N from 1 to 4096, \
          sci-rings-RxN with any R rings of N nodes, up to 4096 in all, smp-Np with any N \
-         from 1 to 256, or the path of a .toml file"
+         from 1 to 256, dash-Np with any multiple N of 4 from 4 to 256, dsm-cluster-NxP with N nodes of P processors, up to 64 nodes, or the path of a .toml file"
     );
     assert!(message("zzz").starts_with("machine = \"zzz\": there is no such machine; accepted:"));
     assert!(message("origin2000-r12k-300-+8p").contains("there is no such machine"));

@@ -1,27 +1,37 @@
 //! The end-of-run comparison of caches with each other and with memory.
 
-use protocol::contract::Bus;
 use protocol::{Rights, Version};
+use rustc_hash::FxHashMap;
 use units::{CpuId, LineAddr, NodeId};
 
-use super::Smp;
+use super::OnBus;
 use crate::incoherence::{Incoherence, Unfinished};
 use crate::part::CachedCopy;
 use crate::system::System;
 
-impl<B: Bus> System<Smp<B>> {
-    pub(super) fn compare_with_memory(&mut self) -> Result<(), Incoherence> {
-        Unfinished::none(NodeId(0), self.controllers.bus.under_way(), "bus transactions under way")?;
-        for requests in &self.controllers.outstanding {
-            Unfinished::none(NodeId(0), requests.len(), "lines with something outstanding")?;
+/// The copies of lines in all caches.
+pub type Copies = FxHashMap<LineAddr, Vec<(CpuId, CachedCopy)>>;
+
+impl<C: OnBus> System<C> {
+    /// Compares the copies of all lines with each other, and with `memory`'s where no cache owns the line.
+    ///
+    /// # Errors
+    /// The first disagreement, or a transaction under way.
+    pub fn compare_on_bus(&mut self, memory: impl Fn(&mut C, LineAddr) -> Version) -> Result<Copies, Incoherence> {
+        let buses = self.controllers.buses();
+        for (node, bus) in (0..).map(NodeId).zip(&buses.nodes) {
+            Unfinished::none(node, bus.wires.under_way(), "bus transactions under way")?;
+            let open = bus.processors.iter().map(|cpu| buses.outstanding[cpu.index()].len()).sum();
+            Unfinished::none(node, open, "lines with something outstanding")?;
         }
         let copies = self.copies_by_line();
         for (&line, copies) in &copies {
             let owner = copies.iter().find(|(_, copy)| copy.state.is_dirty());
-            let newest = owner.map_or_else(|| *self.controllers.contents.line(line), |(_, copy)| copy.version);
+            let newest = owner.map_or_else(|| memory(&mut self.controllers, line), |(_, copy)| copy.version);
             check_line(line, copies, newest)?;
         }
-        self.compare_with_stores(&copies, |smp, line| *smp.contents.line(line))
+        self.compare_with_stores(&copies, memory)?;
+        Ok(copies)
     }
 }
 

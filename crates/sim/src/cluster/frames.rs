@@ -1,0 +1,95 @@
+//! The cache of a device for lines of other nodes, by its tags. Contents and rights are the protocol's, line by line.
+
+use machine::description::{ClusterSpec, DeviceCache, Replacement};
+use protocol::{CopyState, Version};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
+use units::LineAddr;
+
+use crate::map::LineMap;
+use crate::part::{Cache, CacheSpec, Slot};
+
+/// The frames of a device's cache.
+pub(super) struct Frames {
+    kind: DeviceCache,
+    tags: Cache,
+    sets: u64,
+    lines: LineMap,
+    nodes: u64,
+    random: Xoshiro256PlusPlus,
+}
+
+impl Frames {
+    pub(super) fn new(spec: &ClusterSpec, lines: LineMap, nodes: usize, seed: u64) -> Self {
+        let sets = match spec.cache {
+            DeviceCache::Infinite => 1,
+            DeviceCache::Inclusive | DeviceCache::RemoteAccess => {
+                spec.cache_size.0 / (lines.line().0 * u64::from(spec.cache_ways))
+            }
+        };
+        let ways = spec.cache_ways as usize;
+        let tags =
+            Cache::of_tags(&CacheSpec { sets: sets as usize, ways, replacement: Replacement::LeastRecentlyUsed });
+        let random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        Self { kind: spec.cache, tags, sets, lines, nodes: nodes as u64, random }
+    }
+
+    /// Whether caches of the node may hold lines that this one does not.
+    pub(super) fn is_remote_access(&self) -> bool {
+        self.kind == DeviceCache::RemoteAccess
+    }
+
+    /// Whether every line of other nodes that the node's caches hold must have a frame.
+    pub(super) fn is_inclusive(&self) -> bool {
+        self.kind == DeviceCache::Inclusive
+    }
+
+    /// The name of a line in the tags. Memories of different homes start at different sets, as an operating system would
+    /// spread a program's pages; by physical address alone, the first pages of all nodes would share the first sets.
+    fn name(&self, line: LineAddr) -> u64 {
+        let start = u64::from(self.lines.home(line).0) * (self.sets / self.nodes).max(1);
+        line.0 & !(self.sets - 1) | (line.0 + start) & (self.sets - 1)
+    }
+
+    /// The line of a name.
+    fn line(&self, name: u64) -> LineAddr {
+        let start = u64::from(self.lines.home(LineAddr(name)).0) * (self.sets / self.nodes).max(1);
+        LineAddr(name & !(self.sets - 1) | name.wrapping_sub(start) & (self.sets - 1))
+    }
+
+    /// Whether the line has a frame.
+    pub(super) fn holds(&self, line: LineAddr) -> bool {
+        self.kind == DeviceCache::Infinite || self.tags.probe(self.name(line)).is_some()
+    }
+
+    /// Whether the line has a frame, which becomes the most recently used one.
+    pub(super) fn look_up(&mut self, line: LineAddr) -> bool {
+        self.kind == DeviceCache::Infinite || self.tags.look_up(self.name(line)).is_some()
+    }
+
+    /// Gives the line a frame, never that of a line that `is_busy`. Returns the line that it replaces, if there is one; `None` if
+    /// every frame is busy.
+    pub(super) fn insert(&mut self, line: LineAddr, is_busy: impl Fn(LineAddr) -> bool) -> Option<Option<LineAddr>> {
+        if self.kind == DeviceCache::Infinite {
+            return Some(None);
+        }
+        let name = self.name(line);
+        let mut busy = [None; CacheSpec::MOST_WAYS];
+        for (place, slot) in busy.iter_mut().zip(self.tags.places(name)) {
+            let occupant = self.tags.occupant(slot).map(|other| self.line(other));
+            *place = occupant.filter(|&other| is_busy(other)).map(|_| slot);
+        }
+        let reserved = |slot: Slot| busy.contains(&Some(slot));
+        let victim = self.tags.fill(name, (CopyState::SHARED, Version(0)), reserved, &mut self.random)?;
+        Some(victim.map(|victim| self.line(victim.line)))
+    }
+
+    /// Frees the line's frame.
+    pub(super) fn remove(&mut self, line: LineAddr) {
+        if self.kind != DeviceCache::Infinite
+            && let Some(found) = self.tags.probe(self.name(line))
+        {
+            self.tags.empty(found.slot);
+        }
+    }
+}
