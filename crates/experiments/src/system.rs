@@ -19,20 +19,20 @@ pub struct System {
     pub description: Description,
     /// Its layout.
     pub layout: Layout,
-    /// The plans of all suites.
+    /// The plans of all suites that are possible on it.
     plans: Vec<Plan>,
     /// How much of each suite there is.
     scope: SuiteScope,
 }
 
 impl System {
-    /// The machine of `description`, with the plans of all suites within `scope`.
+    /// The machine of `description`, with the plans of all suites within `scope` that are possible on it.
     ///
     /// # Errors
-    /// When the machine has no usable layout, or the settings make a plan impossible.
+    /// When the machine has no usable layout.
     pub fn new(description: Description, scope: &SuiteScope) -> Result<Self, ExperimentError> {
         let layout = Layout::simulated(&description)?;
-        let plans = Suite::All.plans(&layout, scope)?;
+        let plans = Suite::All.possible_plans(&layout, scope);
         Ok(Self { description, layout, plans, scope: scope.clone() })
     }
 

@@ -142,9 +142,18 @@ impl Suite {
     /// # Errors
     /// When the settings make one of the plans impossible.
     pub fn plans(self, layout: &Layout, scope: &SuiteScope) -> Result<Vec<Plan>, PlanError> {
-        let plans: Vec<Plan> = self.parts(layout.real).iter().flat_map(|plans| plans(layout, scope)).collect();
+        let plans: Vec<Plan> = self.all_plans(layout, scope).collect();
         plans.iter().try_for_each(|plan| plan.validate(layout))?;
         Ok(plans)
+    }
+
+    /// The plans of this suite that the settings do not make impossible: lists of so many lines may suit another machine.
+    pub fn possible_plans(self, layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
+        self.all_plans(layout, scope).filter(|plan| plan.validate(layout).is_ok()).collect()
+    }
+
+    fn all_plans(self, layout: &Layout, scope: &SuiteScope) -> impl Iterator<Item = Plan> {
+        self.parts(layout.real).iter().flat_map(move |plans| plans(layout, scope))
     }
 }
 
