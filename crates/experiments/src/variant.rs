@@ -20,14 +20,17 @@ const LINKS: &str = "directory.link_store_entries";
 
 /// Words that stand for a key and a value.
 const WORDS: [(&str, &str); 2] = [("migration", "os.migration"), ("replication", "os.replication")];
-/// Systems of Lai and Falsafi 2000, Section 6, by the caches of a cluster's devices: a page cache of 2.4 MB, as many pages as there
-/// are, or 1.2 MB.
-const SYSTEMS: [(&str, &[(&str, &str)]); 5] = [
+/// Systems of Lai and Falsafi 2000, Section 6: clusters whose devices have a page cache of 2.4 MB, as many pages as there are, or
+/// 1.2 MB, or count misses by page, so that pages migrate or are replicated.
+const SYSTEMS: [(&str, &[(&str, &str)]); 8] = [
     ("cc-numa", &[("cluster.cache", "inclusive")]),
     ("perfect", &[("cluster.cache", "infinite")]),
     ("r-numa", &[("page_cache.size_kib", "2456")]),
     ("r-numa-inf", &[("page_cache.size_kib", "4194304")]),
     ("r-numa-half", &[("page_cache.size_kib", "1228")]),
+    ("mig", &[("miss_counters.threshold", "800"), ("os.migration", "true")]),
+    ("rep", &[("miss_counters.threshold", "800"), ("os.replication", "true")]),
+    ("mig-rep", &[("miss_counters.threshold", "800"), ("os.migration", "true"), ("os.replication", "true")]),
 ];
 /// What comes before a placement policy.
 pub const PLACEMENT: &str = "placement";
@@ -52,8 +55,8 @@ pub fn with(machine: &str, key: &str, value: impl std::fmt::Display) -> String {
 
 /// The machine called `name`, which is the name or path of a machine ([`machine::resolve`]) and any number of changes, each
 /// after a `+`: a directory protocol, `table.key=value`, `placement=` with a policy ([`with_placement`]), `migration` or
-/// `replication`, or a system of clusters: `cc-numa`, `perfect`, `r-numa`, `r-numa-inf` or
-/// `r-numa-half`.
+/// `replication`, or a system of clusters: `cc-numa`, `perfect`, `mig`, `rep`, `mig-rep`, `r-numa`,
+/// `r-numa-inf` or `r-numa-half`.
 ///
 /// # Errors
 /// As for any description: no such machine, no such key, no such value.

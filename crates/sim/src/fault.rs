@@ -42,8 +42,10 @@ faults! {
     ForgottenSharer = "forgotten-sharer";
     /// A replacement hint is overtaken by the next request for its line (MAGIC, where there are hints).
     OvertakenHint = "overtaken-hint";
-    /// A page is relocated, and a line of it is not flushed (clusters with page caches).
+    /// A page is relocated or moved, and a line of it is not flushed (clusters).
     ForgottenFlush = "forgotten-flush";
+    /// A processor keeps the translation of a page that moves (clusters, MAGIC).
+    StaleTranslation = "stale-translation";
     /// A link interface leaves idles in place of an echo (SCI rings).
     LostEcho = "lost-echo";
     /// A bypass FIFO drops a packet (SCI rings).

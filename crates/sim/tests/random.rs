@@ -148,7 +148,9 @@ fn running_ahead_changes_nothing() {
 #[test]
 fn planted_faults_are_found() {
     let everywhere = ["bit-vector", "cv=2/LB", "dynamic-pointer", "hybrid/RAC", "hybrid/IR", "limited-pointer"];
-    let elsewhere = |fault: &Fault| matches!(fault, Fault::LostEcho | Fault::DroppedPacket | Fault::ForgottenFlush);
+    let elsewhere = |fault: &Fault| {
+        matches!(fault, Fault::LostEcho | Fault::DroppedPacket | Fault::ForgottenFlush | Fault::StaleTranslation)
+    };
     for &fault in Fault::ALL.iter().filter(|fault| !elsewhere(fault)) {
         let protocols: &[_] = match fault {
             // A list holds a node twice after a late hint; a missing link takes more than these tests to show.
@@ -324,6 +326,43 @@ fn clusters_that_relocate_pages_survive() {
     }
 }
 
+/// Clusters whose homes count misses and move and copy pages, while all processors use them, with and without page caches.
+#[test]
+fn clusters_that_move_pages_survive() {
+    let counted = [("miss_counters.threshold", "2"), ("miss_counters.reset_misses", "10"), ("os.page_fault_ns", "900")];
+    let caches = [
+        ("page_cache.size_kib", "16"),
+        ("page_cache.threshold", "2"),
+        ("cluster.cache_kib", "16"),
+        ("miss_counters.relocation_delay_misses", "20"),
+    ];
+    let both = [("os.migration", "true"), ("os.replication", "true")];
+    let cases = [
+        ("dsm-cluster", [&counted[..], &both[..1]].concat(), (true, false, false)),
+        ("dsm-cluster", [&counted[..], &both[1..]].concat(), (false, true, false)),
+        ("dsm-cluster", [&counted[..], &both].concat(), (true, true, false)),
+        ("dsm-cluster", [&counted[..], &both, &caches].concat(), (true, true, true)),
+        ("dsm-cluster-2x2", [&counted[..], &both, &caches].concat(), (true, true, true)),
+        ("dsm-cluster-16x4", [&counted[..], &both, &[("cluster.cache", "infinite")]].concat(), (true, true, false)),
+        ("dash-16p", [&counted[..], &both].concat(), (true, true, false)),
+    ];
+    for (base, changes, wanted) in &cases {
+        let description = machine::resolve_changed(base, base, "", changes).unwrap().description;
+        for (seed, delay) in [(1, 0.0), (2, 500.0), (3, 5000.0)] {
+            let references = 24_000 / description.topology.processors;
+            let test = RandomTest { delay: Duration::from_ns(delay), references, lines: 512, ..RandomTest::new(seed) };
+            let ahead = passes(&test, &description);
+            let step = passes(&RandomTest { mode: Mode::LockStep, ..test }, &description);
+            assert!(ahead == step, "{base} {changes:?}, seed {seed}, delay {delay} ns");
+            let relocated: u64 =
+                ahead.nodes.iter().filter_map(|node| node.page_cache).map(|pages| pages.relocations).sum();
+            let paging = &ahead.paging;
+            let found = (paging.migrations > 5, paging.replications > 2 && paging.collapses > 0, relocated > 2);
+            assert_eq!(found, *wanted, "{base} {changes:?}, seed {seed}: {relocated} relocated, {paging:?}");
+        }
+    }
+}
+
 /// Changes of a description, with its number of processors.
 fn changes_to<'a>(processors: u16, changes: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
     let counts = ["4", "6", "8", "16", "32", "64"];
@@ -340,6 +379,13 @@ fn planted_faults_of_clusters_are_found() {
     let relocating = machine::resolve_changed("dsm-cluster", "dsm-cluster", "", &pages).unwrap().description;
     for fault in [Fault::KeptCopy, Fault::StaleData, Fault::ForgottenFlush] {
         is_found(fault, &relocating);
+    }
+    let moves = [("miss_counters.threshold", "3"), ("os.migration", "true"), ("os.replication", "true")];
+    let moving = machine::resolve_changed("dsm-cluster", "dsm-cluster", "", &moves).unwrap().description;
+    for fault in
+        [Fault::KeptCopy, Fault::StaleData, Fault::ForgottenSharer, Fault::ForgottenFlush, Fault::StaleTranslation]
+    {
+        is_found(fault, &moving);
     }
 }
 

@@ -301,6 +301,10 @@ fn cluster(description: &Description) -> Result<(), Conflict> {
             return Err(Conflict::new("page_cache.size_kib", reason, format!("a multiple of {}", page.0 >> 10)));
         }
     }
+    if description.miss_counters.is_some() && description.controller.kind != ControllerKind::Cluster {
+        let reason = "no other controller than a cluster's device counts misses by page";
+        return Err(Conflict::new("miss_counters.threshold", reason, "controller.kind = \"cluster\""));
+    }
     let Some(spec) = &description.cluster else { return Ok(()) };
     let line = description.coherent_cache().line;
     let set = line.0 * u64::from(spec.cache_ways);
@@ -370,7 +374,9 @@ fn never_moves_pages(description: &Description) -> Option<&'static str> {
             Some("no handler of an ideal protocol (directory.ideal) counts references or copies lines")
         }
         ControllerKind::Sci => Some("no SCI controller counts references or copies pages"),
-        ControllerKind::Cluster => Some("no device of a cluster counts references or copies pages"),
-        ControllerKind::Hub | ControllerKind::Magic => None,
+        ControllerKind::Cluster if description.miss_counters.is_none() => {
+            Some("no device of this cluster counts misses (miss_counters.threshold)")
+        }
+        ControllerKind::Hub | ControllerKind::Magic | ControllerKind::Cluster => None,
     }
 }

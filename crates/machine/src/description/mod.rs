@@ -24,10 +24,10 @@ pub use spec::{
     BanksSpec, BusSpec, ClusterSpec, ControllerKind, ControllerSpec, CrossbarSpec, DeviceCache, DirectorySpec,
     DomainTopology, DoubleMeshSpec, Fill, HandlerSpec, HubSpec, HypercubeSpec, IdealNetworkSpec, IdealProtocol,
     Inclusion, L1PortSpec, L1Spec, L2Spec, L3Spec, LatencySpec, LinkSpec, MOST_MISSES, MOST_PROCESSORS,
-    MOST_TRANSLATIONS, MOST_VIRTUAL_CHANNELS, MOST_WAYS, MagicSpec, MemorySpec, MeshSpec, OsSpec, PageCacheSpec,
-    PassTransmission, PlacementKind, PrefetchKind, PrefetchSpec, ProcessorModel, ProcessorSpec, Replacement, RingSpec,
-    RouterBypass, RouterSpec, SchedulerSpec, SciRingSpec, SciSpec, SysadSpec, TlbSpec, TopologyKind, TopologySpec,
-    WritePolicy,
+    MOST_TRANSLATIONS, MOST_VIRTUAL_CHANNELS, MOST_WAYS, MagicSpec, MemorySpec, MeshSpec, MissCountersSpec, OsSpec,
+    PageCacheSpec, PassTransmission, PlacementKind, PrefetchKind, PrefetchSpec, ProcessorModel, ProcessorSpec,
+    Replacement, RingSpec, RouterBypass, RouterSpec, SchedulerSpec, SciRingSpec, SciSpec, SysadSpec, TlbSpec,
+    TopologyKind, TopologySpec, WritePolicy,
 };
 
 use check::{Conflict, check};
@@ -118,6 +118,8 @@ description! {
         prefetch: PrefetchSpec,
         /// The page cache of a cluster's device.
         page_cache: PageCacheSpec,
+        /// The miss counters of a cluster's device.
+        miss_counters: MissCountersSpec,
     }
     all {
         /// The translation lookaside buffer.

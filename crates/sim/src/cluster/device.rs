@@ -13,6 +13,7 @@ use super::frames::Frames;
 use super::page_cache::PageCache;
 use crate::kernel::EnvelopeId;
 use crate::map::LineMap;
+use crate::os::PageTransfers;
 use crate::statistics::{CacheStatistics, Histogram, NodeStatistics, Tally};
 use crate::system::Served;
 
@@ -32,6 +33,8 @@ pub(super) struct Device {
     pub(super) collecting: Vec<(LineAddr, CpuId)>,
     /// Transactions of its own on the bus.
     pub(super) own: Vec<Own>,
+    /// Transfers of pages from and to this node's memory.
+    pub(super) transfers: PageTransfers,
     /// Messages to a home here whose line is busy.
     pub(super) queued: VecDeque<(LineAddr, EnvelopeId)>,
     /// Messages by type.
@@ -72,6 +75,10 @@ pub(super) enum Purpose {
     Supply(Message),
     /// To write memory.
     Store,
+    /// To take a line of a page in transfer from all caches.
+    Gather,
+    /// To read a line of a page of which a copy is made.
+    Copy,
 }
 
 /// The messages that answer another node when the line has crossed the bus, and whether a cache supplied it.
@@ -102,6 +109,7 @@ impl Device {
             waiting: Vec::new(),
             collecting: Vec::new(),
             own: Vec::new(),
+            transfers: PageTransfers::default(),
             queued: VecDeque::new(),
             sent: [0; MessageKind::ALL.len()],
             invalidations: Histogram::default(),

@@ -5,6 +5,7 @@ use protocol::cluster::{Lane, Message};
 use units::{CpuId, NodeId};
 
 use crate::kernel::{self, EnvelopeId, NodeEvent, Reach};
+use crate::os::PageStep;
 use crate::snooping::{BusEvent, Transaction};
 
 /// A message between devices, or a transaction on a bus.
@@ -62,10 +63,12 @@ pub enum ClusterEvent {
     Handle(EnvelopeId),
     /// A processor is interrupted to drop the translation of a page that its node relocates.
     Shootdown(CpuId),
+    /// A step of the transfer of a page.
+    Page(NodeId, PageStep),
 }
 
 /// The first kind of event that is no step of a bus transaction.
-const FIRST: u8 = 8;
+const FIRST: u8 = 4;
 
 impl NodeEvent for ClusterEvent {
     #[inline]
@@ -76,6 +79,7 @@ impl NodeEvent for ClusterEvent {
             Self::Arrive(id) => (FIRST + 1, 0, id.0),
             Self::Handle(id) => (FIRST + 2, 0, id.0),
             Self::Shootdown(cpu) => (FIRST + 3, u32::from(cpu.0), 0),
+            Self::Page(node, step) => (FIRST + 4, step.pack(), u32::from(node.0)),
         }
     }
 
@@ -84,9 +88,10 @@ impl NodeEvent for ClusterEvent {
         let id = EnvelopeId(second);
         match kind {
             FIRST => Self::Send(NodeId(first as u16), id),
-            9 => Self::Arrive(id),
-            10 => Self::Handle(id),
-            11 => Self::Shootdown(CpuId(first as u16)),
+            5 => Self::Arrive(id),
+            6 => Self::Handle(id),
+            7 => Self::Shootdown(CpuId(first as u16)),
+            8 => Self::Page(NodeId(second as u16), PageStep::unpack(first)),
             _ => Self::Bus(BusEvent::unpack(kind, first, second)),
         }
     }
@@ -96,7 +101,7 @@ impl NodeEvent for ClusterEvent {
         match self {
             Self::Bus(event) => event.reach(),
             Self::Shootdown(cpu) => Some(Reach::Neighbours(cpu)),
-            Self::Send(..) | Self::Arrive(_) | Self::Handle(_) => None,
+            Self::Send(..) | Self::Arrive(_) | Self::Handle(_) | Self::Page(..) => None,
         }
     }
 }
@@ -110,7 +115,9 @@ mod tests {
         let id = EnvelopeId(1 << 27);
         let bus = [BusEvent::Request(id), BusEvent::Reply(id), BusEvent::Data(id), BusEvent::Complete(id)];
         let own = [ClusterEvent::Send(NodeId(63), id), ClusterEvent::Arrive(id), ClusterEvent::Handle(id)];
-        let own = own.into_iter().chain([ClusterEvent::Shootdown(CpuId(255))]);
+        let pages = [PageStep::Begin, PageStep::Left, PageStep::Line(63), PageStep::End(1 << 20)];
+        let pages = pages.map(|step| ClusterEvent::Page(NodeId(63), step));
+        let own = own.into_iter().chain([ClusterEvent::Shootdown(CpuId(255))]).chain(pages);
         for event in bus.map(ClusterEvent::Bus).into_iter().chain(own) {
             let (kind, first, second) = event.pack();
             assert_eq!(ClusterEvent::unpack(kind, first, second), event);

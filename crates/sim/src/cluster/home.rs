@@ -29,6 +29,7 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
                 self.kernel.envelopes.remove(id);
                 self.forget_sharer(message, &before);
                 self.after_home(node, arrived, work, &sent);
+                self.note_at_home(node, arrived);
             }
             Err(error) => self.fail(error),
         }

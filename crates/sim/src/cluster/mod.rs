@@ -9,7 +9,9 @@
 //! 2. The home of a line ([`home`]) replies from memory, which it reads over its bus, or forwards the request to the owner.
 //! 3. The owner's device ([`intervention`]) takes the line from its caches, memory or block cache by a transaction of its own,
 //!    and sends it to the requester.
-//! 4. A device with a page cache counts the refetches of each page, and relocates the page when they reach a threshold
+//! 4. A device with miss counters counts the misses of each node on each page of its memory, and transfers pages that it selects
+//!    ([`page_transfer`]).
+//! 5. A device with a page cache counts the refetches of each page, and relocates the page when they reach a threshold
 //!    ([`relocation`]).
 
 mod check;
@@ -21,6 +23,7 @@ mod intervention;
 mod messages;
 mod on_bus;
 mod page_cache;
+mod page_transfer;
 mod relocation;
 mod timing;
 
@@ -29,11 +32,13 @@ use machine::description::Description;
 use protocol::Version;
 use protocol::cluster::{Entry, Line, Message, Protocol, Site};
 use protocol::snoop::Snooping;
-use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
+use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, PhysicalAddr, Time};
 
 use crate::incoherence::Incoherence;
 use crate::kernel::EnvelopeId;
 use crate::map::LineTable;
+use crate::os::{Discovery, PageOperation, Transfer};
+use crate::part::MissCounters;
 use crate::processor::{Post, ProcessorTiming};
 use crate::simulated::Simulated;
 use crate::snooping::Buses;
@@ -54,6 +59,8 @@ pub struct Cluster<const OWNED: bool> {
     buses: Buses<Snooping<OWNED>>,
     homes: LineTable<HomeLine>,
     devices: Vec<Device>,
+    /// Misses by home, page and node, if pages are selected by them.
+    misses: Option<MissCounters>,
     /// Messages of a home's handler, between its steps.
     outbox: Vec<Message>,
 }
@@ -103,6 +110,7 @@ impl<const OWNED: bool> Controller for Cluster<OWNED> {
     type Message = ClusterMessage;
     type Event = ClusterEvent;
     const WRITE_PREFETCHES_STORE: bool = true;
+    const DISCOVERY: Option<Discovery> = Some(Discovery::Shootdown);
 
     fn new(blueprint: &Blueprint<'_>) -> Result<Self, SimError> {
         let Blueprint { description, network, lines, .. } = blueprint;
@@ -117,6 +125,7 @@ impl<const OWNED: bool> Controller for Cluster<OWNED> {
             devices: (0..nodes)
                 .map(|_| Device::new(description, spec, *lines, nodes, blueprint.options.seed))
                 .collect(),
+            misses: page_transfer::counters(description, nodes),
             outbox: Vec::new(),
         })
     }
@@ -169,6 +178,7 @@ impl<const OWNED: bool> Controller for Cluster<OWNED> {
             ClusterEvent::Arrive(id) => system.on_arrive(id),
             ClusterEvent::Handle(id) => system.on_handle(id),
             ClusterEvent::Shootdown(cpu) => system.on_local_shootdown(cpu),
+            ClusterEvent::Page(node, step) => system.on_page_step(node, step),
         }
     }
 
@@ -176,6 +186,14 @@ impl<const OWNED: bool> Controller for Cluster<OWNED> {
         let envelope = system.kernel.envelopes.get(id);
         let (to, spread) = (envelope.to, envelope.passage.spread);
         system.schedule(to, arrival + spread, ClusterEvent::Arrive(id));
+    }
+
+    fn transfer(system: &mut System<Self>, transfer: Transfer, at: Time) {
+        system.enqueue_page(transfer, at);
+    }
+
+    fn selected(&mut self, at: PhysicalAddr) -> Option<PageOperation> {
+        self.misses.as_mut()?.take_selected(at)
     }
 
     fn check_coherence(system: &mut System<Self>) -> Result<(), Incoherence> {

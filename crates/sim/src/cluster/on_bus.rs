@@ -105,7 +105,7 @@ impl<const OWNED: bool> OnBus for Cluster<OWNED> {
         let Some(own) = controllers.own(node, id) else { return };
         let reads = match controllers.devices[node.index()].own[own].purpose {
             Purpose::Intervene(_) => controllers.line(node, line).0.bus_request().is_some_and(Snooping::<OWNED>::reads),
-            Purpose::Supply(_) => true,
+            Purpose::Supply(_) | Purpose::Gather | Purpose::Copy => true,
             Purpose::Store => false,
         };
         if reads {
@@ -120,7 +120,8 @@ impl<const OWNED: bool> OnBus for Cluster<OWNED> {
         let now = system.kernel.now;
         match purpose {
             Purpose::Intervene(_) => system.intervene(id, transaction, ready),
-            Purpose::Supply(_) => system.schedule_data(transaction.node, id, ready.max(now)),
+            Purpose::Supply(_) | Purpose::Copy => system.schedule_data(transaction.node, id, ready.max(now)),
+            Purpose::Gather => system.gather_line(id, transaction, ready),
             Purpose::Store => system.schedule_data(transaction.node, id, now),
         }
     }
@@ -138,6 +139,7 @@ impl<const OWNED: bool> OnBus for Cluster<OWNED> {
             }
             Purpose::Supply(message) => system.send(node, message, false, end),
             Purpose::Store => system.controllers.write(node, line, end),
+            Purpose::Gather | Purpose::Copy => system.send_page_line(node, line, end),
         }
     }
 }
@@ -193,7 +195,7 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
     }
 
     /// Requests the right that a transaction needs which was put off, if nothing else is outstanding on the line.
-    fn fetch(&mut self, node: NodeId, line: LineAddr) {
+    pub(super) fn fetch(&mut self, node: NodeId, line: LineAddr) {
         let (site, now) = (self.controllers.site(node, line), self.kernel.now);
         let mut request = None;
         self.controllers.line(node, line).0.fetch(&site, &mut |message| request = Some(message));
@@ -269,6 +271,13 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
     /// A processor's transaction has been performed.
     fn after_transaction(&mut self, node: NodeId, line: LineAddr, command: Command) {
         let remote = self.controllers.buses.lines.home(line) != node;
+        if !remote {
+            match command {
+                Command::Read | Command::ReadForeign => self.count_page_miss(node, line, node, false),
+                Command::ReadExclusive | Command::Upgrade => self.count_page_miss(node, line, node, true),
+                Command::Writeback => {}
+            }
+        }
         if remote && self.controllers.devices[node.index()].frames.is_remote_access() {
             match command {
                 Command::Writeback => self.write_home(node, line),

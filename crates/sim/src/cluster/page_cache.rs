@@ -20,6 +20,8 @@ pub(super) struct PageCache {
     capacity: usize,
     /// Refetches at which a page is relocated.
     threshold: u32,
+    /// Misses of the node before the first page may be relocated.
+    delay: u64,
     times: PageTimes,
     /// Lines of a page, a shift.
     lines_shift: u32,
@@ -55,6 +57,7 @@ impl PageCache {
         Self {
             capacity,
             threshold,
+            delay: description.miss_counters.as_ref().map_or(0, |spec| spec.relocation_delay.into()),
             times,
             lines_shift: lines.trailing_zeros(),
             pages: VecDeque::new(),
@@ -116,7 +119,7 @@ impl PageCache {
         }
         let count = self.refetches.entry(page).or_default();
         *count += 1;
-        if *count < self.threshold {
+        if *count < self.threshold || self.counts.misses < self.delay {
             return None;
         }
         self.refetches.remove(&page);

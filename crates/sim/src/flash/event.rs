@@ -3,8 +3,8 @@
 use units::{CpuId, NodeId};
 
 use super::at_memory::Stage;
-use super::page_transfer::PageStep;
 use crate::kernel::{EnvelopeId, NodeEvent, Reach};
+use crate::os::PageStep;
 use crate::processor::MissId;
 
 /// An event of a node.

@@ -11,12 +11,12 @@ use units::{Duration, LineAddr, NodeId, Time};
 use super::account::Account;
 use super::code::CodeLayout;
 use super::handler::{Handler, of_set};
-use super::page_transfer::PageTransfers;
 use super::remote_access_cache::RemoteAccessCache;
 use super::tags::DirectMapped;
 use super::timing::MagicTiming;
 use crate::counters::CounterUnit;
 use crate::kernel::EnvelopeId;
+use crate::os::PageTransfers;
 use crate::statistics::{CacheStatistics, Histogram, NodeStatistics, Tally};
 
 /// The parameters that the controllers of a machine share.

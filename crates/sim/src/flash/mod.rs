@@ -29,14 +29,14 @@ use machine::VirtualNetwork;
 use machine::description::MOST_PROCESSORS;
 use protocol::msi::catalogue::{self, Named, Sizes, Visitor};
 use protocol::msi::{HeaderUse, Lane, Message, NodeContext, SharingSet, Site};
-use units::{Bytes, ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
+use units::{Bytes, ChannelId, CpuId, Duration, LineAddr, NodeId, PhysicalAddr, Time};
 
 use crate::account::StallTerms;
 use crate::counters::CounterUnit;
 use crate::incoherence::Incoherence;
 use crate::kernel::{self, EnvelopeId};
 use crate::map::LineMap;
-use crate::os::{Discovery, Transfer};
+use crate::os::{Discovery, PageOperation, Transfer};
 use crate::part::ReferenceCounters;
 use crate::processor::{MissId, Post, ProcessorTiming};
 use crate::system::{Blueprint, Controller, Held, System};
@@ -254,8 +254,8 @@ impl Controller for Magics {
         system.enqueue_page(transfer, at);
     }
 
-    fn references(&self) -> Option<&ReferenceCounters> {
-        self.references.as_ref()
+    fn selected(&mut self, at: PhysicalAddr) -> Option<PageOperation> {
+        self.references.as_ref()?.selected(at)
     }
 
     /// An interrupt is a message of MAGIC to its processor, or by way of the MAGIC of another node to that node's processor.

@@ -21,71 +21,9 @@ use super::transport::is_request;
 use super::{Magics, cpu_of, miss_on};
 use crate::map::{address_in, node_of};
 use crate::observe::ContentsEvent;
-use crate::os::{PageJob, PageJobs, Transfer};
+use crate::os::{PageJob, PageStep, Transfer};
 use crate::part::{ReferenceCounters, ReferenceCountersSpec};
 use crate::system::System;
-
-/// A step of the transfer of a page.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PageStep {
-    /// The source begins with its next page.
-    Begin,
-    /// A line has left the source.
-    Left,
-    /// The source takes a line of its page, by number.
-    Line(u32),
-    /// The last line of a page is in a frame of its new home, by number.
-    End(u32),
-}
-
-impl PageStep {
-    /// The numbers of lines begin here, and those of frames.
-    const LINES: u32 = 2;
-    const FRAMES: u32 = 1 << 27;
-
-    /// The step as a number below 2^28. A page has fewer than 2^26 lines, and a node fewer than 2^26 frames.
-    pub const fn pack(self) -> u32 {
-        match self {
-            Self::Begin => 0,
-            Self::Left => 1,
-            Self::Line(number) => Self::LINES + number,
-            Self::End(frame) => Self::FRAMES + frame,
-        }
-    }
-
-    /// The step that was packed.
-    pub const fn unpack(word: u32) -> Self {
-        match word {
-            0 => Self::Begin,
-            1 => Self::Left,
-            number if number < Self::FRAMES => Self::Line(number - Self::LINES),
-            frame => Self::End(frame - Self::FRAMES),
-        }
-    }
-}
-
-/// The transfers of a node.
-#[derive(Clone, Debug, Default)]
-pub struct PageTransfers {
-    /// Those from this node's memory.
-    outgoing: PageJobs,
-    /// Those into this node's memory, by number of the frame, with the lines still to come.
-    incoming: Vec<(u32, Transfer, u32)>,
-}
-
-impl PageTransfers {
-    /// Whether a page of this node's memory is under way or waits.
-    #[inline]
-    pub fn is_busy(&self) -> bool {
-        self.outgoing.is_busy()
-    }
-
-    /// Whether the line is being recalled.
-    #[inline]
-    pub fn awaits(&self, line: LineAddr) -> bool {
-        self.outgoing.awaits(line)
-    }
-}
 
 /// The reference counters of a machine of `nodes` nodes: one for each page and node.
 pub fn counters(description: &Description, nodes: usize) -> ReferenceCounters {
@@ -114,7 +52,8 @@ impl System<Magics> {
         let offset = lines.offset(message.line) * lines.line().0;
         let cycles = magic.count_cycles(design, references.block(offset).into(), from);
         if let Some(block) = references.count(home, offset, from) {
-            self.raise_interrupt(home, block);
+            let start = address_in(home, references.offset(block));
+            self.raise_interrupt(start);
         }
         cycles
     }
@@ -155,7 +94,7 @@ impl System<Magics> {
         let Some(transfer) = self.page_job(node).map(|job| job.transfer) else { return };
         if let Some(target) = transfer.target() {
             let (frame, lines) = (self.frame_number(target), (page.0 / line.0) as u32);
-            self.controllers.nodes[node_of(target).index()].pages.incoming.push((frame, transfer, lines));
+            self.controllers.nodes[node_of(target).index()].pages.expect(frame, transfer, lines);
         }
         for _ in 0..self.paging.spec().copy_lines {
             self.next_page_line(node);
@@ -174,7 +113,7 @@ impl System<Magics> {
         let (line, transfer, again) = (job.source_line(number), job.transfer, job.awaits(job.source_line(number)));
         if again {
             self.repeat_recall(node, line);
-        } else if transfer.gives_up() {
+        } else if transfer.recalls() {
             self.recall(node, number, line);
         } else {
             self.read_for_copy(node, line);
@@ -308,7 +247,7 @@ impl System<Magics> {
     /// A line of the page goes to its new home at `at`.
     fn send_line(&mut self, node: NodeId, at: Time, transfer: Transfer, from: LineAddr, version: Version) {
         let Some(to) = self.target_line(&transfer, from) else { return };
-        self.observation.probe.contents(match transfer.gives_up() {
+        self.observation.probe.contents(match transfer.recalls() {
             true => ContentsEvent::Move { from, to },
             false => ContentsEvent::Copy { from, to },
         });
@@ -344,10 +283,7 @@ impl System<Magics> {
     fn receive_page_line(&mut self, home: NodeId, line: LineAddr, started: Time) {
         let frame = self.frame_number(self.memory.map.lines.address(line));
         let Magics { design, nodes, .. } = &mut self.controllers;
-        let incoming = nodes[home.index()].pages.incoming.iter_mut().find(|(other, ..)| *other == frame);
-        let Some((_, _, left)) = incoming else { return };
-        *left -= 1;
-        if *left == 0 {
+        if nodes[home.index()].pages.receive(frame) {
             let written = started + design.timing.memory_write;
             self.schedule_page_step(home, written, PageStep::End(frame));
         }
@@ -355,10 +291,9 @@ impl System<Magics> {
 
     /// The last line of a page is in its frame.
     fn end_incoming(&mut self, home: NodeId, frame: u32) {
-        let incoming = &mut self.controllers.nodes[home.index()].pages.incoming;
-        let Some(place) = incoming.iter().position(|(other, ..)| *other == frame) else { return };
-        let (_, transfer, _) = incoming.swap_remove(place);
-        self.end_transfer(transfer);
+        if let Some(transfer) = self.controllers.nodes[home.index()].pages.end(frame) {
+            self.end_transfer(transfer);
+        }
     }
 
     /// The number of the frame of an address within its node.

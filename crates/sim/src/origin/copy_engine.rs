@@ -32,7 +32,7 @@ pub struct CopyEngine {
 
 /// The access for the lines of a source frame: a poison read if the frame is given up, an uncached read otherwise.
 const fn access(transfer: &Transfer) -> Access {
-    if transfer.gives_up() { Access::PoisonRead } else { Access::UncachedRead }
+    if transfer.recalls() { Access::PoisonRead } else { Access::UncachedRead }
 }
 
 impl CopyEngine {
@@ -64,7 +64,7 @@ impl System<Hubs> {
     /// destination node for a copy.
     pub(super) fn begin_copying(&mut self, transfer: Transfer, at: Time) {
         let node = match transfer {
-            Transfer::Move(_, from, _) | Transfer::Purge(_, from) => node_of(from),
+            Transfer::Move(_, from, _) | Transfer::Purge(_, from) | Transfer::Gather(_, from) => node_of(from),
             Transfer::Copy(_, _, to) => node_of(to),
         };
         // The processor in whose name the engine acts may lose copies at any time, but no sooner than by an
@@ -204,7 +204,7 @@ impl System<Hubs> {
         let Some(job) = self.job(node) else { return };
         let (transfer, from) = (job.transfer, job.source_line(number));
         let Some(line) = self.target_line(&transfer, from) else { return };
-        self.observation.probe.contents(match transfer.gives_up() {
+        self.observation.probe.contents(match transfer.recalls() {
             true => ContentsEvent::Move { from, to: line },
             false => ContentsEvent::Copy { from, to: line },
         });

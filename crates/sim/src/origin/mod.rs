@@ -14,13 +14,13 @@ mod unloaded;
 use machine::VirtualNetwork;
 use protocol::origin::{CacheContext, CacheLine, DirectoryEntry, Geometry, Message, Outbox, Pending};
 use protocol::{Agent, Version};
-use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
+use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, PhysicalAddr, Time};
 
 use crate::counters::CounterUnit;
 use crate::incoherence::Incoherence;
 use crate::kernel::{self, EnvelopeId, Event, NodeEvent, Reach};
 use crate::map::{LineMap, LineTable};
-use crate::os::{Discovery, Transfer};
+use crate::os::{Discovery, PageOperation, Transfer};
 use crate::part::{CachedCopy, ReferenceCounters};
 use crate::processor::{MissId, Post, PostKind, ProcessorTiming};
 use crate::system::{Blueprint, Controller, Held, System};
@@ -244,8 +244,8 @@ impl Controller for Hubs {
         system.begin_copying(transfer, at);
     }
 
-    fn references(&self) -> Option<&ReferenceCounters> {
-        self.references.as_ref()
+    fn selected(&mut self, at: PhysicalAddr) -> Option<PageOperation> {
+        self.references.as_ref()?.selected(at)
     }
 
     /// An interrupt takes as long as an invalidation to reach the processor.

@@ -4,6 +4,7 @@ use protocol::origin::{Message, MessageKind};
 use units::NodeId;
 
 use super::Hubs;
+use crate::map::address_in;
 use crate::part::ReferenceCountersSpec;
 use crate::system::System;
 
@@ -37,7 +38,8 @@ impl System<Hubs> {
         let from = self.controllers.geometry.node_of(message.requester);
         let Some(references) = &mut self.controllers.references else { return };
         if let Some(block) = references.count(home, offset, from) {
-            self.raise_interrupt(home, block);
+            let start = address_in(home, references.offset(block));
+            self.raise_interrupt(start);
         }
     }
 }

@@ -18,6 +18,15 @@ pub enum Discovery {
     Shootdown,
 }
 
+/// An operation on a page that counters of its home's memory have selected.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PageOperation {
+    /// The page migrates to the memory of this node.
+    Migrate(NodeId),
+    /// The page becomes only-read, and is copied to every node that reads it.
+    Replicate,
+}
+
 /// By frame, the processors that have been given a translation to it, in the order of their numbers. A TLB drops its entries
 /// without notice, so a processor on the list may have none any longer.
 #[derive(Clone, Debug, Default)]

@@ -47,7 +47,7 @@ pub(super) struct Page {
     pub(super) next: Option<PhysicalAddr>,
     /// Number of migrations begun.
     pub(super) moves: u32,
-    /// Whether it has been stored to, so that its translations permit stores.
+    /// Whether it has been stored to since it was last only read, so that its translations permit stores.
     pub(super) stored: bool,
 }
 
@@ -82,6 +82,8 @@ pub struct Paging {
     pub(super) known: Vec<Translations>,
     /// Whether programs may request migrations.
     on_request: bool,
+    /// Whether counters of the homes select the pages to replicate; otherwise every page is only read until the first store to it.
+    pub(super) counted: bool,
     pub(super) counters: PagingCounters,
 }
 
@@ -103,8 +105,15 @@ impl Paging {
             nodes: (0..topology.processors() as u16).filter_map(|cpu| topology.node_of(CpuId(cpu))).collect(),
             known: vec![Translations::default(); topology.processors() as usize],
             on_request: false,
+            counted: false,
             counters: PagingCounters { placed: vec![0; topology.nodes().len()], ..PagingCounters::default() },
         }
+    }
+
+    /// The same, where counters of the homes select the pages to replicate, or not.
+    #[must_use]
+    pub fn counted(self, counted: bool) -> Self {
+        Self { counted, ..self }
     }
 
     /// The size of a page.
@@ -132,7 +141,8 @@ impl Paging {
             self.large.resize((first + planned.len()) / self.large_pages, true);
         }
         let first = self.pages.len();
-        self.pages.extend(planned.iter().map(|&planned| Page { planned, ..Page::default() }));
+        let stored = self.counted;
+        self.pages.extend(planned.iter().map(|&planned| Page { planned, stored, ..Page::default() }));
         for number in (first..self.pages.len()).map(PageNumber) {
             let Page { planned, frame, .. } = self.pages[number.0];
             if let (Some(node), None) = (planned.filter(|_| self.policy.follows_plans()), frame) {

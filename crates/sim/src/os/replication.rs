@@ -2,11 +2,12 @@
 //! Management).
 //!
 //! A page counts as only read until the first store to it. Its translations are read-only, so that the first store
-//! traps; the copies are then given up for good.
+//! traps; the copies are then given up for good. Where counters of the homes select pages, a page is only read from its selection to
+//! the next store (Lai and Falsafi 2000, Section 3.1).
 
 use units::{CpuId, NodeId, PhysicalAddr, VirtualAddr};
 
-use super::paging::{PageNumber, Paging};
+use super::paging::{Page, PageNumber, Paging};
 use super::transfer::Transfer;
 use crate::map::node_of;
 use crate::memory::Memory;
@@ -92,6 +93,20 @@ impl Paging {
         nodes.filter_map(move |&node| memory.map.frames.local(node, first?))
     }
 
+    /// The page at `at` becomes only-read, if counters select pages, and is gathered from all caches. It does not if it is moving or
+    /// copied already, or has left this frame.
+    pub fn begin_replication(&mut self, at: PhysicalAddr) -> Option<Transfer> {
+        let page = self.owner(at)?;
+        let Page { frame, stored, .. } = self.pages[page.0];
+        let frame = frame.filter(|frame| frame.page(self.page()) == at.page(self.page()))?;
+        if !self.spec.replication || !stored || self.is_moving(page) || self.changing.contains_key(&page) {
+            return None;
+        }
+        self.pages[page.0].stored = false;
+        self.changing.insert(page, (1, Vec::new()));
+        Some(Transfer::Gather(page, frame))
+    }
+
     /// The page has been copied to `frame`.
     pub fn end_copy(&mut self, page: PageNumber, frame: PhysicalAddr) -> Vec<CpuId> {
         self.copies.entry(page).or_default().push(node_of(frame));
@@ -108,7 +123,7 @@ impl Paging {
     }
 
     /// One of the transfers that processors wait for is complete. Returns the processors that go on.
-    pub(super) fn end_change(&mut self, page: PageNumber) -> Vec<CpuId> {
+    pub fn end_change(&mut self, page: PageNumber) -> Vec<CpuId> {
         let Some((left, _)) = self.changing.get_mut(&page) else { return Vec::new() };
         *left -= 1;
         if *left > 0 {

@@ -15,18 +15,20 @@ pub enum Transfer {
     Copy(PageNumber, PhysicalAddr, PhysicalAddr),
     /// Gives up a frame that holds a copy of the page.
     Purge(PageNumber, PhysicalAddr),
+    /// Gathers the page from all caches into its frame, before copies are made of it.
+    Gather(PageNumber, PhysicalAddr),
 }
 
 impl Transfer {
     /// The page.
     pub const fn page(&self) -> PageNumber {
-        let (Self::Move(page, ..) | Self::Copy(page, ..) | Self::Purge(page, _)) = self;
+        let (Self::Move(page, ..) | Self::Copy(page, ..) | Self::Purge(page, _) | Self::Gather(page, _)) = self;
         *page
     }
 
-    /// The frame that the page is read from, or that is given up.
+    /// The frame that the page is read from, gathered in, or that is given up.
     pub const fn source(&self) -> PhysicalAddr {
-        let (Self::Move(_, from, _) | Self::Copy(_, from, _) | Self::Purge(_, from)) = self;
+        let (Self::Move(_, from, _) | Self::Copy(_, from, _) | Self::Purge(_, from) | Self::Gather(_, from)) = self;
         *from
     }
 
@@ -34,12 +36,12 @@ impl Transfer {
     pub const fn target(&self) -> Option<PhysicalAddr> {
         match self {
             Self::Move(_, _, to) | Self::Copy(_, _, to) => Some(*to),
-            Self::Purge(..) => None,
+            Self::Purge(..) | Self::Gather(..) => None,
         }
     }
 
-    /// Whether the source frame is given up: no cache may keep a line of it.
-    pub const fn gives_up(&self) -> bool {
+    /// Whether all translations to the source frame are taken away, and all of its lines from caches.
+    pub const fn recalls(&self) -> bool {
         !matches!(self, Self::Copy(..))
     }
 }
@@ -145,5 +147,84 @@ impl PageJobs {
         }
         self.job = self.queue.pop_front().map(|transfer| PageJob::new(transfer, line, page));
         self.job.is_some()
+    }
+}
+
+/// A step of the transfer of a page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PageStep {
+    /// The source begins with its next page.
+    Begin,
+    /// A line has left the source.
+    Left,
+    /// The source takes a line of its page, by number.
+    Line(u32),
+    /// The last line of a page is in a frame of its new home, by number.
+    End(u32),
+}
+
+impl PageStep {
+    /// The numbers of lines begin here, and those of frames.
+    const LINES: u32 = 2;
+    const FRAMES: u32 = 1 << 27;
+
+    /// The step as a number below 2^28. A page has fewer than 2^26 lines, and a node fewer than 2^26 frames.
+    pub const fn pack(self) -> u32 {
+        match self {
+            Self::Begin => 0,
+            Self::Left => 1,
+            Self::Line(number) => Self::LINES + number,
+            Self::End(frame) => Self::FRAMES + frame,
+        }
+    }
+
+    /// The step that was packed.
+    pub const fn unpack(word: u32) -> Self {
+        match word {
+            0 => Self::Begin,
+            1 => Self::Left,
+            number if number < Self::FRAMES => Self::Line(number - Self::LINES),
+            frame => Self::End(frame - Self::FRAMES),
+        }
+    }
+}
+
+/// The transfers of a node.
+#[derive(Clone, Debug, Default)]
+pub struct PageTransfers {
+    /// Those from this node's memory.
+    pub outgoing: PageJobs,
+    /// Those into this node's memory, by number of the frame, with the lines still to come.
+    incoming: Vec<(u32, Transfer, u32)>,
+}
+
+impl PageTransfers {
+    /// Whether a page of this node's memory is under way or waits.
+    #[inline]
+    pub fn is_busy(&self) -> bool {
+        self.outgoing.is_busy()
+    }
+
+    /// Whether the line is being recalled.
+    #[inline]
+    pub fn awaits(&self, line: LineAddr) -> bool {
+        self.outgoing.awaits(line)
+    }
+    /// A transfer to a frame of this node, by number, has begun: so many lines are to come.
+    pub fn expect(&mut self, frame: u32, transfer: Transfer, lines: u32) {
+        self.incoming.push((frame, transfer, lines));
+    }
+
+    /// A line of a page has come to a frame. Returns whether it is the last.
+    pub fn receive(&mut self, frame: u32) -> bool {
+        let Some((_, _, left)) = self.incoming.iter_mut().find(|(other, ..)| *other == frame) else { return false };
+        *left -= 1;
+        *left == 0
+    }
+
+    /// The last line of a page is in its frame. Returns the transfer.
+    pub fn end(&mut self, frame: u32) -> Option<Transfer> {
+        let place = self.incoming.iter().position(|(other, ..)| *other == frame)?;
+        Some(self.incoming.swap_remove(place).1)
     }
 }

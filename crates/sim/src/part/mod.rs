@@ -1,5 +1,5 @@
 //! Parts of machines: caches, their replacement and their levels, write buffers, prefetchers, buses, memories,
-//! reference counters. Each part has a
+//! reference and miss counters. Each part has a
 //! spec (immutable), a state (plain data) and steps, and is independent of coherence protocols and kinds of machines.
 
 mod banks;
@@ -7,6 +7,7 @@ mod cache;
 mod cached_copy;
 mod hierarchy;
 mod levels;
+mod miss_counters;
 mod prefetcher;
 mod recency;
 mod reference_counters;
@@ -18,6 +19,7 @@ pub use cache::{Cache, CacheSpec, Slot, Victim};
 pub use cached_copy::CachedCopy;
 pub use hierarchy::{Held, Hierarchy, Place};
 pub use levels::{LevelSpec, Levels};
+pub use miss_counters::{MissCounters, MissCountersSpec};
 pub use prefetcher::{Prefetcher, PrefetcherSpec, Reference};
 pub use reference_counters::{ReferenceCounters, ReferenceCountersSpec};
 pub use snooping_bus::{SnoopingBus, SnoopingBusTiming};

@@ -1,6 +1,9 @@
 //! Counters of the requests by each node for each block of each home's memory, which select pages to migrate.
 
-use units::NodeId;
+use units::{NodeId, PhysicalAddr};
+
+use crate::map::{address_in, node_of};
+use crate::os::PageOperation;
 
 /// The counters of one block.
 #[derive(Clone, Debug)]
@@ -68,9 +71,15 @@ impl ReferenceCounters {
         u64::from(block) << self.spec.block_shift
     }
 
+    /// The operation for the page at `at`, in memory of the node that it is an address of: its migration to the busiest node.
+    pub fn selected(&self, at: PhysicalAddr) -> Option<PageOperation> {
+        let home = node_of(at);
+        self.busiest(home, self.block(at.0 - address_in(home, 0).0)).map(PageOperation::Migrate)
+    }
+
     /// The node with the most requests to a block, or the first of those that share its counter; the lowest number wins
     /// a tie.
-    pub fn busiest(&self, home: NodeId, block: u32) -> Option<NodeId> {
+    fn busiest(&self, home: NodeId, block: u32) -> Option<NodeId> {
         let counts = &self.homes[home.index()].get(block as usize)?.as_ref()?.counts;
         let (index, _) = counts.iter().enumerate().rev().max_by_key(|&(_, count)| count)?;
         Some(NodeId((index * self.spec.shared_by) as u16))

@@ -59,7 +59,7 @@ impl RandomTest {
             directory.remote_access_cache = Bytes::from_kib(16 << dice.below(5));
         }
         if let Some(cluster) = &mut cramped.cluster {
-            cluster.cache_size = Bytes::from_kib(8 << dice.below(4));
+            cluster.cache_size = Bytes::from_kib(4 << dice.below(3));
         }
         cramped
     }

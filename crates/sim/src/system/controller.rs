@@ -2,15 +2,14 @@
 
 use machine::VirtualNetwork;
 use machine::description::Description;
-use units::{Bytes, ChannelId, CpuId, Duration, NodeId, Time};
+use units::{Bytes, ChannelId, CpuId, Duration, NodeId, PhysicalAddr, Time};
 
 use super::System;
 use crate::counters::CounterUnit;
 use crate::incoherence::Incoherence;
 use crate::kernel::{EnvelopeId, Message, NodeEvent};
 use crate::map::LineMap;
-use crate::os::{Discovery, Transfer};
-use crate::part::ReferenceCounters;
+use crate::os::{Discovery, PageOperation, Transfer};
 use crate::processor::{MissId, Post, ProcessorTiming};
 use crate::wire::Network;
 use crate::{NodeStatistics, Options, SimError, StallTerms};
@@ -116,8 +115,8 @@ pub trait Controller: Sized + 'static {
     /// [`System::end_transfer`] follows.
     fn transfer(_system: &mut System<Self>, _transfer: Transfer, _at: Time) {}
 
-    /// The counters of references by page, if pages migrate.
-    fn references(&self) -> Option<&ReferenceCounters> {
+    /// The operation that the counters of the node's memory have selected for the page at `at`.
+    fn selected(&mut self, _at: PhysicalAddr) -> Option<PageOperation> {
         None
     }
 

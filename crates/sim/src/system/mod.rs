@@ -130,7 +130,8 @@ impl<C: Controller> System<C> {
         let count = topology.processors() as u16;
         let node_of = agents(description, &topology);
         let places = Places { node_of, nodes, channels: topology.channels().count() };
-        let paging = Paging::new(&description.os, &topology, &description.tlb, C::DISCOVERY);
+        let paging = Paging::new(&description.os, &topology, &description.tlb, C::DISCOVERY)
+            .counted(description.miss_counters.is_some());
         let mut network = Network::new(description, topology, C::NETWORKS.len());
         if let Some(fault) = options.fault {
             network.plant(fault);

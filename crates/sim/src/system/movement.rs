@@ -5,15 +5,14 @@ use units::{CpuId, LineAddr, NodeId, PhysicalAddr};
 
 use super::{Controller, System};
 use crate::kernel::{Event, PageEvent};
-use crate::map::{address_in, node_of};
-use crate::os::{Discovery, Transfer};
+use crate::map::node_of;
+use crate::os::{Discovery, PageOperation, Transfer};
 
 impl<C: Controller> System<C> {
-    /// The reference counters of a block of a home's memory interrupt a processor of the home.
+    /// The counters of the block of a home's memory that begins at `start` interrupt a processor of the home.
     #[cold]
-    pub fn raise_interrupt(&mut self, home: NodeId, block: u32) {
-        let Some(references) = self.controllers.references() else { return };
-        let start = address_in(home, references.offset(block));
+    pub fn raise_interrupt(&mut self, start: PhysicalAddr) {
+        let home = node_of(start);
         let interrupted = self.interrupted_processor(home);
         let at = self.kernel.now + self.controllers.interrupt_delay(&self.network, home, self.node_of(interrupted));
         self.kernel.schedule(home, at, Event::Page(PageEvent::Interrupt(interrupted, start)));
@@ -28,15 +27,17 @@ impl<C: Controller> System<C> {
         }
     }
 
-    /// The interrupt by the counters of the block at `at` is at a processor; the operating system decides about a migration.
+    /// The interrupt by the counters of the block at `at` is at a processor; the operating system decides about its page.
     fn on_interrupt(&mut self, interrupted: CpuId, at: PhysicalAddr) {
         let cost = self.paging.spec().interrupt;
         self.paging.counters_mut().interrupts += 1;
         self.interrupt(interrupted, cost);
-        let Some(references) = self.controllers.references() else { return };
-        let home = node_of(at);
-        let busiest = references.busiest(home, references.block(at.0 - address_in(home, 0).0));
-        let Some(transfer) = busiest.and_then(|to| self.paging.begin_move(at, to, &mut self.memory)) else { return };
+        let transfer = match self.controllers.selected(at) {
+            Some(PageOperation::Migrate(to)) => self.paging.begin_move(at, to, &mut self.memory),
+            Some(PageOperation::Replicate) => self.paging.begin_replication(at),
+            None => None,
+        };
+        let Some(transfer) = transfer else { return };
         self.announce_frames();
         let cost = self.paging.spec().migrate;
         self.interrupt(interrupted, cost);
@@ -55,7 +56,7 @@ impl<C: Controller> System<C> {
 
     /// Begins a transfer. Where outdated translations are taken away, those of a frame that is given up are taken first.
     pub(super) fn begin_transfer(&mut self, transfer: Transfer) {
-        if C::DISCOVERY == Some(Discovery::Shootdown) && transfer.gives_up() {
+        if C::DISCOVERY == Some(Discovery::Shootdown) && transfer.recalls() {
             self.shoot_down(transfer);
         } else {
             C::transfer(self, transfer, self.kernel.now);
@@ -76,6 +77,7 @@ impl<C: Controller> System<C> {
             Transfer::Move(page, ..) => (self.paging.end_move(page, memory), self.paging.spec().bus_error),
             Transfer::Copy(page, _, to) => (self.paging.end_copy(page, to), self.paging.spec().page_fault),
             Transfer::Purge(page, from) => (self.paging.end_purge(page, from, memory), self.paging.spec().page_fault),
+            Transfer::Gather(page, _) => (self.paging.end_change(page), self.paging.spec().page_fault),
         };
         if C::DISCOVERY == Some(Discovery::BusErrors) {
             self.answer_bus_errors(transfer.page());

@@ -7,6 +7,7 @@
 use units::{CpuId, PhysicalAddr, Time};
 
 use super::{Controller, System};
+use crate::fault::Fault;
 use crate::kernel::{Event, PageEvent};
 use crate::map::node_of;
 use crate::os::Transfer;
@@ -72,9 +73,11 @@ impl<C: Controller> System<C> {
     pub(super) fn on_shootdown(&mut self, cpu: CpuId, number: u32) {
         let Some(shootdown) = self.shootdowns.places[number as usize] else { return };
         let page = shootdown.transfer.page();
-        self.paging.forget(cpu, page);
-        let at = self.paging.start(page);
-        self.processor_mut(cpu).drop_translation(at);
+        if !self.strikes(Fault::StaleTranslation) {
+            self.paging.forget(cpu, page);
+            let at = self.paging.start(page);
+            self.processor_mut(cpu).drop_translation(at);
+        }
         let cost = self.paging.spec().shootdown;
         self.paging.counters_mut().shootdowns += 1;
         self.interrupt(cpu, cost);

@@ -21,9 +21,35 @@ const ORIGIN: &str = "origin";
 const SCI: &str = "sci";
 /// The protocols of machines on a snooping bus.
 const BUSES: [&str; 2] = ["moesi", "mesi"];
-/// The protocols of clusters, each with the protocol of its buses and whether writes are granted early.
-const CLUSTERS: [(&str, &str, &str); 3] =
-    [("cluster", "moesi", "false"), ("cluster/mesi", "mesi", "false"), ("cluster/RC", "mesi", "true")];
+/// The protocols of clusters, each with the keys of its machine: MESI buses, writes that are granted early, and the systems of Lai
+/// and Falsafi 2000 that keep, move and copy pages, with thresholds that a test reaches.
+const CLUSTERS: [(&str, &[(&str, &str)]); 10] = [
+    ("cluster", &[]),
+    ("cluster/mesi", &[("bus.protocol", "mesi")]),
+    ("cluster/RC", &[("bus.protocol", "mesi"), ("cluster.early_grant", "true")]),
+    ("cluster/perfect", &[("cluster.cache", "infinite")]),
+    ("cluster/mig", &[COUNTED, RESET, ("os.migration", "true")]),
+    ("cluster/rep", &[COUNTED, RESET, ("os.replication", "true")]),
+    ("cluster/mig-rep", &[COUNTED, RESET, ("os.migration", "true"), ("os.replication", "true")]),
+    ("cluster/r-numa", &[("page_cache.size_kib", "16"), REFETCHED]),
+    ("cluster/r-numa-inf", &[("page_cache.size_kib", "4194304"), REFETCHED]),
+    (
+        "cluster/r-numa+mig-rep",
+        &[
+            ("page_cache.size_kib", "16"),
+            REFETCHED,
+            COUNTED,
+            RESET,
+            ("miss_counters.relocation_delay_misses", "20"),
+            ("os.migration", "true"),
+            ("os.replication", "true"),
+        ],
+    ),
+];
+/// Thresholds of miss counters, and of refetches.
+const COUNTED: (&str, &str) = ("miss_counters.threshold", "2");
+const RESET: (&str, &str) = ("miss_counters.reset_misses", "10");
+const REFETCHED: (&str, &str) = ("page_cache.threshold", "2");
 /// Processors of a cluster's node.
 const ON_A_BUS: u16 = 4;
 
@@ -189,10 +215,9 @@ fn machines(protocol: &str, nodes: u16) -> Result<Vec<(String, Description)>, Fa
         in_range("--nodes", u64::from(nodes), 1, 256)?;
         return one(protocol, &format!("smp-{nodes}p"), &[("bus.protocol", protocol)]);
     }
-    if let Some((_, bus, early)) = CLUSTERS.iter().find(|(name, ..)| *name == protocol) {
+    if let Some((_, changes)) = CLUSTERS.iter().find(|(name, ..)| *name == protocol) {
         in_range("--nodes", u64::from(nodes), 1, 64)?;
-        let changes = [("bus.protocol", *bus), ("cluster.early_grant", *early)];
-        return one(protocol, &format!("dsm-cluster-{nodes}x{ON_A_BUS}"), &changes);
+        return one(protocol, &format!("dsm-cluster-{nodes}x{ON_A_BUS}"), changes);
     }
     if protocol == SCI {
         in_range("--nodes", u64::from(nodes), 1, MOST_PROCESSORS.into())?;

@@ -62,6 +62,21 @@ section! {
 }
 
 section! {
+    /// The miss counters of a cluster's device, one for each page of its node's memory and each node, and the rule by which they
+    /// select pages to migrate (`os.migration`) and to replicate (`os.replication`; Lai and Falsafi 2000, Sections 3.1, 5 and 6.4).
+    /// A machine has them if any key is given.
+    MissCountersSpec in "miss_counters" {
+        /// Misses of a node on a page that nobody has written at which the page is replicated, or their excess over the home's at
+        /// which the page migrates there.
+        threshold: u32 = "threshold", count(1, 1_000_000), or 800;
+        /// Misses on the memory of a node after which its counters are reset.
+        reset: u32 = "reset_misses", count(1, 1_000_000_000), or 32_000;
+        /// Misses of a node before a page cache may take a page, if there is one, so that the counters see them first.
+        relocation_delay: u32 = "relocation_delay_misses", count(0, 1_000_000_000), or 32_000;
+    }
+}
+
+section! {
     /// The page cache of a cluster's device, for pages of other nodes (S-COMA), and the costs of its page operations (Lai and
     /// Falsafi 2000, Section 3.2 and Table 3, in the processor cycles of 600 MHz). A machine has one if any key is given.
     PageCacheSpec in "page_cache" {

@@ -19,7 +19,7 @@ use super::layer::{KeyRule, Resolver, Writer};
 pub use bus::{BanksSpec, BusSpec};
 pub use cache::{Fill, Inclusion, L1PortSpec, L1Spec, L2Spec, L3Spec, MOST_WAYS, Replacement, WritePolicy};
 pub use cache::{PrefetchKind, PrefetchSpec};
-pub use cluster::{ClusterSpec, DeviceCache, PageCacheSpec};
+pub use cluster::{ClusterSpec, DeviceCache, MissCountersSpec, PageCacheSpec};
 pub use controller::{ControllerKind, ControllerSpec, DirectorySpec, HandlerSpec, HubSpec, IdealProtocol, MagicSpec};
 pub use latency::LatencySpec;
 pub use network::{

@@ -1,0 +1,212 @@
+//! Transfers of pages between nodes: the counted misses that select them, and the steps of a device (Lai and Falsafi 2000, Section
+//! 3.1).
+//!
+//! 1. The device of a home counts the misses on its memory by page and node, and interrupts a processor of its node when they
+//!    select a page ([`crate::os::Selection`]).
+//! 2. The kernel takes the outdated translations away ([`crate::os::Discovery::Shootdown`]), and then the device transfers the
+//!    page, some lines at a time (`os.copy_lines`).
+//! 3. A line of a page that is gathered is taken from all caches by a bus transaction of the device, for which the device
+//!    requests the right to write as for one of a processor. A line that is copied is read from memory, which is current because
+//!    nobody may store to the page.
+//! 4. The line goes to the new home as a writeback: no processor maps its frame yet, so the directory there names the source as
+//!    the line's owner. With the last line the kernel maps the page there.
+
+use machine::Description;
+use protocol::cluster::{DirectoryState, Entry, Line, Message, MessageKind};
+use protocol::snoop::{Command, Rights};
+use protocol::{Agent, Version};
+use units::{LineAddr, NodeId, PhysicalAddr, Time};
+
+use super::Cluster;
+use super::device::{Kept, Own, Purpose};
+use super::event::{ClusterEvent, NodeMessage};
+use super::on_bus::of_device;
+use crate::fault::Fault;
+use crate::kernel::EnvelopeId;
+use crate::map::{address_in, node_of};
+use crate::observe::ContentsEvent;
+use crate::os::{PageJob, PageStep, Selection, Transfer};
+use crate::part::{MissCounters, MissCountersSpec};
+use crate::snooping::Transaction;
+use crate::system::System;
+
+/// The miss counters of a machine of `nodes` nodes, if it has any.
+pub(super) fn counters(description: &Description, nodes: usize) -> Option<MissCounters> {
+    let (spec, os) = (description.miss_counters.as_ref()?, &description.os);
+    Some(MissCounters::new(MissCountersSpec {
+        nodes,
+        page_shift: description.tlb.page.0.trailing_zeros(),
+        reset: spec.reset.into(),
+        selection: Selection { migration: os.migration, replication: os.replication, threshold: spec.threshold },
+    }))
+}
+
+impl<const OWNED: bool> System<Cluster<OWNED>> {
+    /// A message has been handled at its home: a request of another node is a miss, and the writeback of a line whose frame
+    /// stands for a page elsewhere is a line of that page.
+    pub(super) fn note_at_home(&mut self, home: NodeId, NodeMessage { message, .. }: &NodeMessage) {
+        match message.kind {
+            MessageKind::Read | MessageKind::ReadExclusive | MessageKind::Upgrade if message.requester != home => {
+                self.count_page_miss(home, message.line, message.requester, message.kind != MessageKind::Read);
+            }
+            MessageKind::Writeback if self.memory.map.frames.remote_line(message.line).is_some() => {
+                let frame = self.frame_number(self.memory.map.lines.address(message.line));
+                if self.controllers.devices[home.index()].transfers.receive(frame) {
+                    self.schedule_page_step(home, self.kernel.now, PageStep::End(frame));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Counts a miss of node `from` on a line of `home`, which may interrupt a processor of the home.
+    #[inline]
+    pub(super) fn count_page_miss(&mut self, home: NodeId, line: LineAddr, from: NodeId, write: bool) {
+        let Cluster { misses: Some(misses), buses, .. } = &mut self.controllers else { return };
+        let offset = buses.lines.offset(line) * buses.lines.line().0;
+        if let Some(start) = misses.count(home, offset, from, write) {
+            self.raise_interrupt(start);
+        }
+    }
+
+    /// Queues a transfer at its source, to begin at `at`.
+    pub(super) fn enqueue_page(&mut self, transfer: Transfer, at: Time) {
+        let node = node_of(transfer.source());
+        self.controllers.devices[node.index()].transfers.outgoing.enqueue(transfer);
+        self.schedule_page_step(node, at, PageStep::Begin);
+    }
+
+    fn schedule_page_step(&mut self, node: NodeId, at: Time, step: PageStep) {
+        self.schedule(node, at, ClusterEvent::Page(node, step));
+    }
+
+    /// The transfer of a page takes a step.
+    pub(super) fn on_page_step(&mut self, node: NodeId, step: PageStep) {
+        match step {
+            PageStep::Begin => self.next_page(node),
+            PageStep::Left => self.end_page_line(node),
+            PageStep::Line(number) => self.take_line(node, number),
+            PageStep::End(frame) => {
+                if let Some(transfer) = self.controllers.devices[node.index()].transfers.end(frame) {
+                    self.end_transfer(transfer);
+                }
+            }
+        }
+    }
+
+    /// The page that a node transfers.
+    fn page_job(&mut self, node: NodeId) -> Option<&mut PageJob> {
+        self.controllers.devices[node.index()].transfers.outgoing.job.as_mut()
+    }
+
+    fn next_page(&mut self, node: NodeId) {
+        let (line, page) = (self.line(), self.paging.page());
+        if !self.controllers.devices[node.index()].transfers.outgoing.start(line, page) {
+            return;
+        }
+        let Some(transfer) = self.page_job(node).map(|job| job.transfer) else { return };
+        if let Some(target) = transfer.target() {
+            let (frame, lines) = (self.frame_number(target), (page.0 / line.0) as u32);
+            self.controllers.devices[node_of(target).index()].transfers.expect(frame, transfer, lines);
+        }
+        for _ in 0..self.paging.spec().copy_lines {
+            self.next_page_line(node);
+        }
+    }
+
+    fn next_page_line(&mut self, node: NodeId) {
+        if let Some(number) = self.page_job(node).and_then(PageJob::next) {
+            self.take_line(node, number);
+        }
+    }
+
+    /// The device requests the bus to take or to read a line of the page. A planted fault leaves the line in caches.
+    fn take_line(&mut self, node: NodeId, number: u32) {
+        let Some(job) = self.page_job(node) else { return };
+        let (line, recalls) = (job.source_line(number), job.transfer.recalls());
+        let forgotten = recalls && self.strikes(Fault::ForgottenFlush);
+        let purpose = if recalls && !forgotten { Purpose::Gather } else { Purpose::Copy };
+        let now = self.kernel.now;
+        let id = self.bus_transaction(of_device(node, line));
+        self.controllers.devices[node.index()].own.push(Own { id, line, purpose, ready: Time::ZERO });
+        self.request_bus(id, now);
+    }
+
+    /// The combined reply to the gathering of a line is there. If the node lacks the right to write it, the transaction is put
+    /// off, and the right is requested; otherwise all caches of the node give the line up.
+    pub(super) fn gather_line(&mut self, id: EnvelopeId, transaction: Transaction, ready: Time) {
+        let Transaction { node, line, .. } = transaction;
+        let mut after = *self.controllers.line(node, line).0;
+        if after.rights == Rights::Write && after.is_collecting() {
+            let again = self.kernel.now + self.controllers.timing.retry;
+            self.request_bus(id, again);
+            return self.put_off_device(transaction);
+        }
+        let reply = match after.snoop(node, Command::ReadExclusive) {
+            Ok(reply) => reply,
+            Err(error) => return self.fail(error),
+        };
+        *self.controllers.line(node, line).0 = after;
+        if reply.retry {
+            self.controllers.devices[node.index()].waiting.push((line, id));
+            self.fetch(node, line);
+            return self.put_off_device(transaction);
+        }
+        let taken = match self.snoop_for_device(node, line, Command::ReadExclusive) {
+            Ok(taken) => taken,
+            Err(error) => return self.fail(error),
+        };
+        if let Some(version) = taken.contents {
+            *self.controllers.line(node, line).1 = version;
+        }
+        let now = self.kernel.now;
+        self.schedule_data(node, id, taken.owner.unwrap_or(ready.max(now)));
+    }
+
+    /// A line of a page has crossed the bus of its source at `end`: it goes to its new home, if it has one.
+    pub(super) fn send_page_line(&mut self, node: NodeId, line: LineAddr, end: Time) {
+        self.attend(node, line);
+        let Some(transfer) = self.page_job(node).map(|job| job.transfer) else { return };
+        let start = self.controllers.devices[node.index()].engage(end, self.controllers.timing.occupancy);
+        if let Some(to) = self.target_line(&transfer, line) {
+            let version = self.controllers.homes.line(line).contents;
+            self.observation.probe.contents(match transfer.recalls() {
+                true => ContentsEvent::Move { from: line, to },
+                false => ContentsEvent::Copy { from: line, to },
+            });
+            self.lend(node, to, version);
+            let home = Agent::Home(self.controllers.buses.lines.home(to));
+            let message = Message::new(MessageKind::Writeback, to, home, node).with_version(version);
+            self.send(node, message, false, start);
+        }
+        self.schedule_page_step(node, start, PageStep::Left);
+    }
+
+    /// The source of a page in transfer is the owner of a line of the target frame, whose writeback is outstanding.
+    fn lend(&mut self, node: NodeId, to: LineAddr, version: Version) {
+        let place = self.controllers.homes.line(to);
+        let entry = Entry { state: DirectoryState::Owned { owner: node }, ..Entry::uncached(node) };
+        (place.entry, place.line) = (Some(entry), Some(Line::ABSENT));
+        let line = Line { writeback: Some(version), ..Line::ABSENT };
+        self.controllers.devices[node.index()].lines.insert(to, Kept { line, ..Kept::default() });
+    }
+
+    /// A line of the page has left its source.
+    fn end_page_line(&mut self, node: NodeId) {
+        let Some(job) = self.page_job(node) else { return };
+        if !job.end_line() {
+            return self.next_page_line(node);
+        }
+        let transfer = job.transfer;
+        self.controllers.devices[node.index()].transfers.outgoing.job = None;
+        if transfer.target().is_none() {
+            self.end_transfer(transfer);
+        }
+        self.next_page(node);
+    }
+
+    /// The number of the frame of an address within its node.
+    fn frame_number(&self, at: PhysicalAddr) -> u32 {
+        ((at.0 - address_in(node_of(at), 0).0) / self.paging.page().0) as u32
+    }
+}
