@@ -6,10 +6,10 @@ use record::PublicationRow;
 use crate::error::ExperimentError;
 use crate::published::PublishedTable;
 use crate::tables::{
-    Shape, cluster_costs, directory_states, distance, generations, ideal, interventions, invalidation_time,
-    invalidations, local, programs, read_latencies, remote_cache, restart_curves, router_delay, routing_tables,
-    sci_costs, sci_programs, seidl, shared_region, sharing, stride_diagram, transposes, upgrades, utilisation,
-    wait_time,
+    Shape, cluster_costs, cluster_programs, directory_states, distance, generations, ideal, interventions,
+    invalidation_time, invalidations, local, programs, read_latencies, remote_cache, restart_curves, router_delay,
+    routing_tables, sci_costs, sci_programs, seidl, shared_region, sharing, stride_diagram, transposes, upgrades,
+    utilisation, wait_time,
 };
 
 /// A published table, what its cells mean, and its form.
@@ -206,6 +206,11 @@ pub const ENTRIES: &[Entry] = entries! {
     "hexsel/table-4" => sci(""), None;
     "hexsel/figure-6" => sci(""), None;
     "lai/table-3" => cluster_costs::ClusterCosts, None;
+    "lai/table-4" => cluster_programs::ClusterPrograms, None;
+    "lai/figure-5" => cluster_programs::ClusterPrograms, None;
+    "lai/figure-6" => cluster_programs::ClusterPrograms, None;
+    "lai/figure-7" => cluster_programs::ClusterPrograms, None;
+    "lai/figure-8" => cluster_programs::ClusterPrograms, None;
 };
 
 /// The entries that a selection names: all (empty), a paper (`prestor`), a table (`prestor/4.6`), a figure

@@ -77,6 +77,7 @@ impl Finished for Invented {
             handlers: BTreeMap::new(),
             sent: BTreeMap::new(),
             invalidations: Vec::new(),
+            pages: None,
             link: None,
             switch: None,
         };

@@ -41,7 +41,7 @@ pub use sample::{ObservableRow, SampleRow, TraceInfoRow};
 pub use schema::schema;
 pub use simulation::{
     CheckResult, ControllerCacheStatistics, ControllerStatistics, HandlerStatistics, LinkInterfaceStatistics,
-    ProcessorStatistics, ReferenceMix, RegionStatistics, RoundTripParts, SimulationRow,
+    PageStatistics, ProcessorStatistics, ReferenceMix, RegionStatistics, RoundTripParts, SimulationRow,
 };
 pub use statistics::Statistics;
 pub use verification::{VerificationResult, VerificationRow};

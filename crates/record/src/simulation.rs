@@ -255,12 +255,32 @@ pub struct ControllerStatistics {
     /// Writes at this home by how many invalidations each caused: none, one, two, and so on. On an SCI ring, writes of its
     /// processor by how many elements of a sharing list they purged.
     pub invalidations: Vec<u64>,
+    /// Misses on lines of other nodes, and operations on pages; absent but for the device of a cluster's node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pages: Option<PageStatistics>,
     /// Its link interface on an SCI ring; absent on other networks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<LinkInterfaceStatistics>,
     /// The switch behind it, where switches join SCI rings: its interfaces on the ring of the node, and on the ring of switches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switch: Option<[LinkInterfaceStatistics; 2]>,
+}
+
+/// Misses of a cluster's node on lines of other nodes, and operations on pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PageStatistics {
+    /// Misses that were requested from homes.
+    pub misses: u64,
+    /// Misses among them on lines that the node had replaced: capacity and conflict misses.
+    pub refetches: u64,
+    /// Pages that entered the page cache.
+    pub relocations: u64,
+    /// Pages that were flushed from it to make room.
+    pub evictions: u64,
+    /// Pages that migrated to the node's memory.
+    pub migrations: u64,
+    /// Copies of pages that were made in the node's memory.
+    pub replications: u64,
 }
 
 /// A link interface on an SCI ring.

@@ -127,6 +127,7 @@ fn controller() -> ControllerStatistics {
         handlers: [("GET".into(), Default::default())].into(),
         sent: [("SRPLY".into(), 50)].into(),
         invalidations: vec![],
+        pages: None,
         link: None,
         switch: None,
     }

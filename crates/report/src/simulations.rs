@@ -426,6 +426,7 @@ mod tests {
             handlers: [("READ".into(), HandlerStatistics { runs: 4, busy_ns })].into(),
             sent: [("SRPLY".into(), 3)].into(),
             invalidations: vec![],
+            pages: None,
             link: None,
             switch: None,
         };

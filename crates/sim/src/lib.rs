@@ -51,7 +51,7 @@ pub use os::{PagingCounters, Scheduling, SchedulingCounters, SpaceSharing, TimeS
 pub use processor::Location;
 pub use simulator::{Simulator, unloaded_reads};
 pub use smp::register_bus;
-pub use statistics::{CacheStatistics, Histogram, LinkStatistics, NodeStatistics, PageCacheStatistics, Tally};
+pub use statistics::{CacheStatistics, Histogram, LinkStatistics, NodeStatistics, PageStatistics, Tally};
 pub use system::{Job, ThreadReport};
 pub use thread::{Program, Thread, ThreadId};
 

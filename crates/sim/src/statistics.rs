@@ -48,9 +48,9 @@ impl Histogram {
     }
 }
 
-/// Misses of a node on lines of others, and operations of its page cache.
+/// Misses of a node on lines of others, and operations on pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct PageCacheStatistics {
+pub struct PageStatistics {
     /// Misses that were requested from homes.
     pub misses: u64,
     /// Misses among them on lines that the node had replaced: capacity and conflict misses.
@@ -59,15 +59,21 @@ pub struct PageCacheStatistics {
     pub relocations: u64,
     /// Pages that were flushed from it to make room.
     pub evictions: u64,
+    /// Pages that migrated to the node's memory.
+    pub migrations: u64,
+    /// Copies of pages that were made in the node's memory.
+    pub replications: u64,
 }
 
-impl PageCacheStatistics {
+impl PageStatistics {
     fn since(self, earlier: Self) -> Self {
         Self {
             misses: self.misses - earlier.misses,
             refetches: self.refetches - earlier.refetches,
             relocations: self.relocations - earlier.relocations,
             evictions: self.evictions - earlier.evictions,
+            migrations: self.migrations - earlier.migrations,
+            replications: self.replications - earlier.replications,
         }
     }
 
@@ -77,6 +83,8 @@ impl PageCacheStatistics {
             refetches: self.refetches + other.refetches,
             relocations: self.relocations + other.relocations,
             evictions: self.evictions + other.evictions,
+            migrations: self.migrations + other.migrations,
+            replications: self.replications + other.replications,
         }
     }
 }
@@ -106,8 +114,8 @@ pub struct NodeStatistics {
     pub data_cache: Option<CacheStatistics>,
     /// Misses of the remote access cache.
     pub remote_access_cache: Option<CacheStatistics>,
-    /// Misses on lines of other nodes, and operations of the page cache; `None` unless the node has a cluster's device.
-    pub page_cache: Option<PageCacheStatistics>,
+    /// Misses on lines of other nodes, and operations on pages; `None` unless the node has a cluster's device.
+    pub pages: Option<PageStatistics>,
     /// Its link interface on an SCI ring; `None` on other networks.
     pub link: Option<LinkStatistics>,
     /// The switch behind this node, if there is one: its interfaces on the ring of the node, and on the ring of switches.
@@ -130,7 +138,7 @@ impl NodeStatistics {
             instruction_cache: cache(self.instruction_cache, earlier.instruction_cache),
             data_cache: cache(self.data_cache, earlier.data_cache),
             remote_access_cache: cache(self.remote_access_cache, earlier.remote_access_cache),
-            page_cache: self.page_cache.zip(earlier.page_cache).map(|(now, then)| now.since(then)),
+            pages: self.pages.zip(earlier.pages).map(|(now, then)| now.since(then)),
             link: self.link.zip(earlier.link).map(|(now, then)| now.since(then)),
             switch: self.switch.zip(earlier.switch).map(|(now, then)| [now[0].since(then[0]), now[1].since(then[1])]),
         }
@@ -151,7 +159,7 @@ impl NodeStatistics {
             instruction_cache: cache(self.instruction_cache, other.instruction_cache),
             data_cache: cache(self.data_cache, other.data_cache),
             remote_access_cache: cache(self.remote_access_cache, other.remote_access_cache),
-            page_cache: self.page_cache.zip(other.page_cache).map(|(one, other)| one.plus(other)),
+            pages: self.pages.zip(other.pages).map(|(one, other)| one.plus(other)),
             link: self.link.zip(other.link).map(|(one, other)| one.plus(other)),
             switch: self.switch.zip(other.switch).map(|(one, other)| [one[0].plus(other[0]), one[1].plus(other[1])]),
         }

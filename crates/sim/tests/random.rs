@@ -315,8 +315,8 @@ fn clusters_that_relocate_pages_survive() {
             let ahead = passes(&test, &description);
             let step = passes(&RandomTest { mode: Mode::LockStep, ..test }, &description);
             assert!(ahead == step, "{base} {changes:?}, seed {seed}, delay {delay} ns");
-            let of = |count: fn(sim::PageCacheStatistics) -> u64| -> u64 {
-                ahead.nodes.iter().filter_map(|node| node.page_cache).map(count).sum()
+            let of = |count: fn(sim::PageStatistics) -> u64| -> u64 {
+                ahead.nodes.iter().filter_map(|node| node.pages).map(count).sum()
             };
             let (relocated, evicted) = (of(|pages| pages.relocations), of(|pages| pages.evictions));
             assert!(relocated > 10, "{base} {changes:?}, seed {seed}: {relocated} relocated, {evicted} evicted");
@@ -354,8 +354,7 @@ fn clusters_that_move_pages_survive() {
             let ahead = passes(&test, &description);
             let step = passes(&RandomTest { mode: Mode::LockStep, ..test }, &description);
             assert!(ahead == step, "{base} {changes:?}, seed {seed}, delay {delay} ns");
-            let relocated: u64 =
-                ahead.nodes.iter().filter_map(|node| node.page_cache).map(|pages| pages.relocations).sum();
+            let relocated: u64 = ahead.nodes.iter().filter_map(|node| node.pages).map(|pages| pages.relocations).sum();
             let paging = &ahead.paging;
             let found = (paging.migrations > 5, paging.replications > 2 && paging.collapses > 0, relocated > 2);
             assert_eq!(found, *wanted, "{base} {changes:?}, seed {seed}: {relocated} relocated, {paging:?}");

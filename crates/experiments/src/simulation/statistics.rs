@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use record::{
-    ControllerCacheStatistics, ControllerStatistics, HandlerStatistics, LinkInterfaceStatistics, ProcessorStatistics,
-    ReferenceMix, RoundTripParts, SimulationRow,
+    ControllerCacheStatistics, ControllerStatistics, HandlerStatistics, LinkInterfaceStatistics, PageStatistics,
+    ProcessorStatistics, ReferenceMix, RoundTripParts, SimulationRow,
 };
 use sim::{
     CacheStatistics, Cause, LinkStatistics, MissCause, MissCounts, NodeStatistics, ProcessorCounters, Service,
@@ -33,9 +33,16 @@ pub fn controller(node: NodeId, counted: &NodeStatistics, time: Duration) -> Con
         handlers: counted.handlers.iter().map(|tally| (tally.name.to_owned(), handler(tally))).collect(),
         sent: counted.sent.iter().map(|tally| (tally.name.to_owned(), tally.count)).collect::<BTreeMap<_, _>>(),
         invalidations: counted.invalidations.counts().to_vec(),
+        pages: counted.pages.map(pages),
         link: counted.link.map(|counted| link(&counted, time)),
         switch: counted.switch.map(|both| both.map(|counted| link(&counted, time))),
     }
+}
+
+/// Misses and operations on pages of a cluster's node.
+const fn pages(counted: sim::PageStatistics) -> PageStatistics {
+    let sim::PageStatistics { misses, refetches, relocations, evictions, migrations, replications } = counted;
+    PageStatistics { misses, refetches, relocations, evictions, migrations, replications }
 }
 
 /// A node's link interface, after a run of `time`.

@@ -3,6 +3,7 @@
 //! A table is one file here and one line in the catalogue.
 
 pub mod cluster_costs;
+pub mod cluster_programs;
 pub mod directory_states;
 pub mod distance;
 pub mod generations;

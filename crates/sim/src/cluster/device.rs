@@ -162,7 +162,7 @@ impl Device {
             queued: self.engine.queued(),
             invalidations: self.invalidations.clone(),
             remote_access_cache: Some(self.cache),
-            page_cache: Some(self.pages.statistics()),
+            pages: Some(self.pages.statistics()),
             ..bus
         }
     }

@@ -12,7 +12,7 @@ use machine::description::{Description, PageCacheSpec};
 use rustc_hash::{FxHashMap, FxHashSet};
 use units::{Duration, LineAddr};
 
-use crate::statistics::PageCacheStatistics;
+use crate::statistics::PageStatistics;
 
 /// The page cache of a device, with its counters of refetches.
 pub(super) struct PageCache {
@@ -31,7 +31,7 @@ pub(super) struct PageCache {
     refetches: FxHashMap<u64, u32>,
     /// Lines that the node has replaced, and that no other node has written since, as far as the device has been told.
     replaced: FxHashSet<LineAddr>,
-    counts: PageCacheStatistics,
+    counts: PageStatistics,
 }
 
 /// Times of page operations.
@@ -64,7 +64,7 @@ impl PageCache {
             resident: FxHashSet::default(),
             refetches: FxHashMap::default(),
             replaced: FxHashSet::default(),
-            counts: PageCacheStatistics::default(),
+            counts: PageStatistics::default(),
         }
     }
 
@@ -139,7 +139,13 @@ impl PageCache {
         victim
     }
 
-    pub(super) const fn statistics(&self) -> PageCacheStatistics {
+    /// The transfer of a page to the node's memory is complete: of the page itself, or of a copy.
+    pub(super) const fn count_transfer(&mut self, moved: bool) {
+        self.counts.migrations += moved as u64;
+        self.counts.replications += !moved as u64;
+    }
+
+    pub(super) const fn statistics(&self) -> PageStatistics {
         self.counts
     }
 }

@@ -88,6 +88,7 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
             PageStep::Line(number) => self.take_line(node, number),
             PageStep::End(frame) => {
                 if let Some(transfer) = self.controllers.devices[node.index()].transfers.end(frame) {
+                    self.controllers.devices[node.index()].pages.count_transfer(transfer.recalls());
                     self.end_transfer(transfer);
                 }
             }

@@ -228,7 +228,7 @@ impl Magic {
             sent: MessageKind::ALL.iter().map(message).filter(|tally| tally.count > 0).collect(),
             invalidations: self.invalidations.clone(),
             reclamations: self.reclamations,
-            page_cache: None,
+            pages: None,
             instruction_cache: cache(&self.instruction_cache, self.instruction_stall),
             data_cache: cache(&self.data_cache, self.data_stall),
             remote_access_cache: self.remote_access_cache.as_ref().map(|cache| {

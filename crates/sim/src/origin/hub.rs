@@ -265,7 +265,7 @@ impl Hub {
             instruction_cache: None,
             data_cache: None,
             remote_access_cache: None,
-            page_cache: None,
+            pages: None,
             link: None,
             switch: None,
         }

@@ -182,6 +182,7 @@ mod tests {
             handlers: BTreeMap::new(),
             sent: [("GET".to_owned(), accesses), ("PUT".to_owned(), 1)].into(),
             invalidations: Vec::new(),
+            pages: None,
             link: None,
             switch: None,
         };
