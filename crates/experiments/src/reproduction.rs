@@ -19,7 +19,7 @@ use crate::parallel;
 use crate::published::{Kind, PublishedCell, PublishedTable};
 use crate::run::{Finished, run_once};
 use crate::system::Systems;
-use crate::tables::{Reproduced, Scene, Shape, sci_programs};
+use crate::tables::{Reproduced, Scene, Shape, cluster_programs, sci_programs};
 
 /// Stands for the number of a table that only lends its form to the results of another machine.
 const FORM_ONLY: &str = "none";
@@ -337,6 +337,7 @@ fn calibration(systems: &Systems, other: Option<&Description>) -> Result<Calibra
         stated.extend(own);
     }
     stated.extend(sci_programs::CALIBRATED_ON.map(|entry| ("the programs of hexsel".to_owned(), entry.to_owned())));
+    stated.extend(cluster_programs::CALIBRATED_ON.map(|entry| ("the programs of lai".to_owned(), entry.to_owned())));
     let mut entries = Vec::new();
     for (fitted, entry) in &stated {
         let parsed = CalibratedOn::parse(fitted, entry)?;

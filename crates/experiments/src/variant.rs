@@ -19,7 +19,8 @@ const LINKED: &str = "dynamic-pointer";
 const LINKS: &str = "directory.link_store_entries";
 
 /// Words that stand for a key and a value.
-const WORDS: [(&str, &str); 2] = [("migration", "os.migration"), ("replication", "os.replication")];
+const WORDS: [(&str, &str); 3] =
+    [("migration", "os.migration"), ("replication", "os.replication"), ("touch-again", "os.touch_again")];
 /// Systems of Lai and Falsafi 2000, Section 6: clusters whose devices have a page cache of 2.4 MB, as many pages as there are, or
 /// 1.2 MB, or count misses by page, so that pages migrate or are replicated.
 const SYSTEMS: [(&str, &[(&str, &str)]); 8] = [
@@ -54,8 +55,8 @@ pub fn with(machine: &str, key: &str, value: impl std::fmt::Display) -> String {
 }
 
 /// The machine called `name`, which is the name or path of a machine ([`machine::resolve`]) and any number of changes, each
-/// after a `+`: a directory protocol, `table.key=value`, `placement=` with a policy ([`with_placement`]), `migration` or
-/// `replication`, or a system of clusters: `cc-numa`, `perfect`, `mig`, `rep`, `mig-rep`, `r-numa`,
+/// after a `+`: a directory protocol, `table.key=value`, `placement=` with a policy ([`with_placement`]), `migration`,
+/// `replication` or `touch-again`, or a system of clusters: `cc-numa`, `perfect`, `mig`, `rep`, `mig-rep`, `r-numa`,
 /// `r-numa-inf` or `r-numa-half`.
 ///
 /// # Errors

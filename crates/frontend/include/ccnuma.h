@@ -19,8 +19,13 @@ extern "C" {
 void ccnuma_roi_begin(void);
 void ccnuma_roi_end(void);
 
+/* Every page that has been placed moves to the node whose thread touches it next: for data that one thread has initialised, at the
+ * start of the parallel part. Where pages do not move, it does nothing. `ccnuma sim --touch-again` does so for any program. */
+void ccnuma_first_touch(void);
+
 #else
 
+static inline void ccnuma_first_touch(void) {}
 static inline void ccnuma_roi_begin(void) {}
 static inline void ccnuma_roi_end(void) {}
 

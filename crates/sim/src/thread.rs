@@ -48,6 +48,8 @@ pub(crate) enum Call {
     Plan(Vec<(VirtualAddr, NodeId)>),
     /// Migrates the page of an address to a node.
     Move(VirtualAddr, NodeId),
+    /// Lets every page move to the node that touches it next.
+    TouchAgain,
     /// Looks up the physical address of an address.
     Whereabouts(VirtualAddr),
     /// Ends the whole process.

@@ -74,6 +74,13 @@ impl Thread<'_> {
         self.call(Call::Move(at, node));
     }
 
+    /// Lets every page that has been placed move to the node that touches it next, if the machine's nodes move pages and pages may
+    /// move ([`crate::Simulator::let_pages_move`]): the directive by which programs have their data placed that one thread has
+    /// initialised (Lai and Falsafi 2000, Section 2).
+    pub fn touch_again(&mut self) {
+        self.call(Call::TouchAgain);
+    }
+
     /// The present node of a virtual address, if its page has been placed.
     pub fn home_of(&mut self, at: VirtualAddr) -> Option<NodeId> {
         self.call(Call::Whereabouts(at));

@@ -86,6 +86,20 @@ pub extern "C" fn ccnuma_roi_end() {
     }
 }
 
+/// Pages move to the nodes that touch them next.
+#[unsafe(no_mangle)]
+pub extern "C" fn ccnuma_first_touch() {
+    if let Some(thread) = current() {
+        thread.touch_again();
+    }
+}
+
+/// As [`ccnuma_first_touch`], from Fortran.
+#[unsafe(no_mangle)]
+pub extern "C" fn ccnuma_first_touch_() {
+    ccnuma_first_touch();
+}
+
 /// What of the program was measured, as records call it.
 pub fn part(run: &Run) -> &'static str {
     match (run.regions, run.sections) {

@@ -90,8 +90,8 @@ fn simulate(request: Request, main: Main, arguments: Arguments) -> Answer {
         Ok(prepared) => prepared,
         Err(problem) => return Answer { error: Some(problem), status: 2, ..Answer::default() },
     };
-    let pages_move =
-        [&b"move_pages"[..], b"migrate_pages", b"mbind"].into_iter().any(names) && simulator.let_pages_move();
+    let pages_move = [&b"move_pages"[..], b"migrate_pages", b"mbind", b"ccnuma_first_touch"].into_iter().any(names)
+        && simulator.let_pages_move();
     tls::begin();
     // SAFETY: one thread of the host.
     unsafe {

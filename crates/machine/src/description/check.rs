@@ -355,7 +355,11 @@ fn operating_system(description: &Description) -> Result<(), Conflict> {
         }
     }
     let Some(reason) = never_moves_pages(description) else { return Ok(()) };
-    for (key, wanted) in [("migration", os.migration), ("replication", os.replication)] {
+    if os.touch_again && description.controller.kind == ControllerKind::Cluster {
+        return Ok(());
+    }
+    for (key, wanted) in [("touch_again", os.touch_again), ("migration", os.migration), ("replication", os.replication)]
+    {
         if wanted {
             return Err(Conflict::new(format!("os.{key}"), reason, "false"));
         }

@@ -23,6 +23,7 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
         self.network.audit()?;
         for (node, device) in (0..).map(NodeId).zip(&self.controllers.devices) {
             Unfinished::none(node, device.waiting.len(), "transactions that wait for a right")?;
+            Unfinished::none(node, device.blocked.len(), "transactions that wait for a busy line")?;
             Unfinished::none(node, device.collecting.len(), "writes without their last acknowledgement")?;
             Unfinished::none(node, device.own.len(), "bus transactions of the device")?;
             Unfinished::none(node, device.queued.len(), "messages that wait for a busy line")?;

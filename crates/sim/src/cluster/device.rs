@@ -29,6 +29,8 @@ pub(super) struct Device {
     pub(super) pages: PageCache,
     /// Transactions of processors that wait for a right.
     pub(super) waiting: Vec<(LineAddr, EnvelopeId)>,
+    /// Transactions that wait until nothing is outstanding on a line: the one in the frame that they need, or their own.
+    pub(super) blocked: Vec<(LineAddr, EnvelopeId)>,
     /// Processors whose writes were granted before the last acknowledgement of their invalidations.
     pub(super) collecting: Vec<(LineAddr, CpuId)>,
     /// Transactions of its own on the bus.
@@ -107,6 +109,7 @@ impl Device {
             frames: Frames::new(spec, lines, nodes, seed),
             pages: PageCache::new(description),
             waiting: Vec::new(),
+            blocked: Vec::new(),
             collecting: Vec::new(),
             own: Vec::new(),
             transfers: PageTransfers::default(),

@@ -67,21 +67,29 @@ impl Frames {
         self.kind == DeviceCache::Infinite || self.tags.look_up(self.name(line)).is_some()
     }
 
-    /// Gives the line a frame, never that of a line that `is_busy`. Returns the line that it replaces, if there is one; `None` if
-    /// every frame is busy.
-    pub(super) fn insert(&mut self, line: LineAddr, is_busy: impl Fn(LineAddr) -> bool) -> Option<Option<LineAddr>> {
+    /// Gives the line a frame, never that of a line that `is_busy`. Returns the line that it replaces, if there is one.
+    ///
+    /// # Errors
+    /// Every frame is busy: the line of one of them.
+    pub(super) fn insert(
+        &mut self,
+        line: LineAddr,
+        is_busy: impl Fn(LineAddr) -> bool,
+    ) -> Result<Option<LineAddr>, LineAddr> {
         if self.kind == DeviceCache::Infinite {
-            return Some(None);
+            return Ok(None);
         }
         let name = self.name(line);
-        let mut busy = [None; CacheSpec::MOST_WAYS];
+        let (mut busy, mut held) = ([None; CacheSpec::MOST_WAYS], line);
         for (place, slot) in busy.iter_mut().zip(self.tags.places(name)) {
             let occupant = self.tags.occupant(slot).map(|other| self.line(other));
-            *place = occupant.filter(|&other| is_busy(other)).map(|_| slot);
+            if let Some(other) = occupant.filter(|&other| is_busy(other)) {
+                (*place, held) = (Some(slot), other);
+            }
         }
         let reserved = |slot: Slot| busy.contains(&Some(slot));
-        let victim = self.tags.fill(name, (CopyState::SHARED, Version(0)), reserved, &mut self.random)?;
-        Some(victim.map(|victim| self.line(victim.line)))
+        let victim = self.tags.fill(name, (CopyState::SHARED, Version(0)), reserved, &mut self.random).ok_or(held)?;
+        Ok(victim.map(|victim| self.line(victim.line)))
     }
 
     /// Frees the line's frame.

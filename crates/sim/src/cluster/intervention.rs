@@ -6,7 +6,7 @@ use protocol::snoop::Snooping;
 use units::{LineAddr, NodeId, Time};
 
 use super::Cluster;
-use super::device::{Answers, Own, Purpose};
+use super::device::{Answers, Device, Own, Purpose};
 use super::on_bus::of_device;
 use crate::fault::Fault;
 use crate::kernel::EnvelopeId;
@@ -24,8 +24,30 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
         }
     }
 
-    /// The device requests the bus for the work that may be done now on a line, after something about the line has changed.
+    /// Something about a line has changed: the device requests the bus for the work that may be done now, and so do transactions
+    /// that have waited until nothing is outstanding on the line.
     pub(super) fn attend(&mut self, node: NodeId, line: LineAddr) {
+        self.request_intervention(node, line);
+        if self.controllers.devices[node.index()].blocked.is_empty() {
+            return;
+        }
+        let local = self.controllers.buses.lines.home(line) == node;
+        let busy = match local {
+            true => self.controllers.line(node, line).0.is_collecting(),
+            false => Device::is_busy(&self.controllers.devices[node.index()].lines, line),
+        };
+        let now = self.kernel.now;
+        while !busy
+            && let blocked = &mut self.controllers.devices[node.index()].blocked
+            && let Some(place) = blocked.iter().position(|&(other, _)| other == line)
+        {
+            let (_, id) = blocked.remove(place);
+            self.request_bus(id, now);
+        }
+    }
+
+    /// The device requests the bus for the work that may be done now on a line.
+    fn request_intervention(&mut self, node: NodeId, line: LineAddr) {
         if self.controllers.buses.lines.home(line) != node {
             self.restore_inclusion(node, line);
             self.controllers.devices[node.index()].tidy(line);

@@ -170,7 +170,6 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
         if remote && self.controllers.devices[node.index()].frames.is_remote_access() {
             self.forget_stale(transaction);
         }
-        let now = self.kernel.now;
         let mut after = *self.controllers.line(node, line).0;
         let reply = after.snoop(node, command)?;
         if remote && Snooping::<OWNED>::reads(command) {
@@ -181,9 +180,11 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
         if reply.retry && remote && self.relocates(id, transaction) {
             return Ok(reply);
         }
-        if reply.retry && remote && !self.reserve_frame(node, line) {
-            let again = now + self.controllers.timing.retry;
-            self.request_bus(id, again);
+        if reply.retry
+            && remote
+            && let Err(busy) = self.reserve_frame(node, line)
+        {
+            self.controllers.devices[node.index()].blocked.push((busy, id));
             return Ok(reply);
         }
         *self.controllers.line(node, line).0 = after;
@@ -210,17 +211,18 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
     }
 
     /// Gives a line of another node a frame in the block cache, before it is requested. The line that it replaces is recalled.
-    /// Returns false if every frame's line has something outstanding.
-    fn reserve_frame(&mut self, node: NodeId, line: LineAddr) -> bool {
+    ///
+    /// # Errors
+    /// The lines of all frames have something outstanding: one of them.
+    fn reserve_frame(&mut self, node: NodeId, line: LineAddr) -> Result<(), LineAddr> {
         let Device { frames, lines, pages, .. } = &mut self.controllers.devices[node.index()];
         if !frames.is_inclusive() || pages.holds(line) || frames.look_up(line) {
-            return true;
+            return Ok(());
         }
-        let Some(victim) = frames.insert(line, |other| Device::is_busy(lines, other)) else { return false };
-        if let Some(victim) = victim {
+        if let Some(victim) = frames.insert(line, |other| Device::is_busy(lines, other))? {
             self.replace(node, victim);
         }
-        true
+        Ok(())
     }
 
     /// A right has been granted: a remote access cache keeps the line of a reply that may be read.
@@ -241,7 +243,7 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
     /// what only this cache has is written back.
     fn keep(&mut self, node: NodeId, line: LineAddr) {
         let Device { frames, lines, .. } = &mut self.controllers.devices[node.index()];
-        let Some(Some(victim)) = frames.insert(line, |other| Device::is_busy(lines, other)) else { return };
+        let Ok(Some(victim)) = frames.insert(line, |other| Device::is_busy(lines, other)) else { return };
         let owned = lines.get(&victim).is_some_and(|kept| kept.line.rights == Rights::Write);
         if owned && !self.has_copy(node, victim, |state| state.is_dirty()) {
             self.replace(node, victim);

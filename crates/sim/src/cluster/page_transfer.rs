@@ -139,8 +139,7 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
         let Transaction { node, line, .. } = transaction;
         let mut after = *self.controllers.line(node, line).0;
         if after.rights == Rights::Write && after.is_collecting() {
-            let again = self.kernel.now + self.controllers.timing.retry;
-            self.request_bus(id, again);
+            self.controllers.devices[node.index()].blocked.push((line, id));
             return self.put_off_device(transaction);
         }
         let reply = match after.snoop(node, Command::ReadExclusive) {

@@ -21,8 +21,6 @@ pub(super) struct ClusterTiming {
     pub(super) directory: Duration,
     /// From a handled message, or from data, to the network interface.
     pub(super) send: Duration,
-    /// From a transaction that could not be served to its next try.
-    pub(super) retry: Duration,
     /// From the address phase to a line of the device's cache at the data wires.
     pub(super) cache: Duration,
 }
@@ -37,7 +35,6 @@ impl ClusterTiming {
             receive: cycles(spec.receive_cycles),
             directory: cycles(spec.directory_cycles),
             send: cycles(spec.send_cycles),
-            retry: cycles(spec.retry_cycles),
             cache: cycles(spec.cache_cycles),
         }
     }

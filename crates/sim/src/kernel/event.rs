@@ -37,6 +37,8 @@ pub enum PageEvent {
     Shootdown(CpuId, u32),
     /// The operating system returns to a miss that ended in a bus error.
     BusError(CpuId, MissId),
+    /// The kernel interrupts a processor to take all of its translations away.
+    Forget(CpuId),
 }
 
 /// An event of a node's controller, as a kind with two operands.
@@ -66,6 +68,7 @@ const LEFT: u32 = 2;
 const INTERRUPT: u32 = 3;
 const SHOOTDOWN: u32 = 4;
 const BUS_ERROR: u32 = 5;
+const FORGET: u32 = 6;
 
 /// Bits of the first operand that tell these events apart; a node or a processor is above them.
 const SORT_BITS: u32 = 4;
@@ -80,6 +83,7 @@ impl PageEvent {
             Self::Interrupt(cpu, at) => (INTERRUPT, cpu.0, at.0 >> Self::BLOCK_SHIFT),
             Self::Shootdown(cpu, number) => (SHOOTDOWN, cpu.0, number as u64),
             Self::BusError(cpu, miss) => (BUS_ERROR, cpu.0, miss.0 as u64),
+            Self::Forget(cpu) => (FORGET, cpu.0, 0),
         };
         let above = (number >> u32::BITS) as u32;
         (above << (SORT_BITS + u16::BITS) | (place as u32) << SORT_BITS | sort, number as u32)
@@ -93,6 +97,7 @@ impl PageEvent {
                 Self::Interrupt(CpuId(place), PhysicalAddr((above << u32::BITS | second as u64) << Self::BLOCK_SHIFT))
             }
             SHOOTDOWN => Self::Shootdown(CpuId(place), second),
+            FORGET => Self::Forget(CpuId(place)),
             _ => Self::BusError(CpuId(place), MissId(second as u8)),
         }
     }
@@ -254,6 +259,7 @@ mod tests {
             Event::Page(PageEvent::Interrupt(cpu, PhysicalAddr(4095 << 32 | 0xffff_fc00))),
             Event::Page(PageEvent::Shootdown(cpu, 1 << 20)),
             Event::Page(PageEvent::BusError(cpu, miss)),
+            Event::Page(PageEvent::Forget(cpu)),
             Event::Filled(cpu, miss),
             Event::Route(channel, id),
             Event::Credits(channel, 3),

@@ -127,7 +127,9 @@ impl<M: Message, E: NodeEvent> Kernel<M, E> {
     /// The node whose processors an event of the movement of pages acts on.
     fn probed_by_kernel(&self, event: PageEvent) -> Option<NodeId> {
         match event {
-            PageEvent::Interrupt(cpu, _) | PageEvent::Shootdown(cpu, _) => Some(self.node_of(cpu)),
+            PageEvent::Interrupt(cpu, _) | PageEvent::Shootdown(cpu, _) | PageEvent::Forget(cpu) => {
+                Some(self.node_of(cpu))
+            }
             // The processor waits for it.
             PageEvent::BusError(..) => None,
         }

@@ -64,6 +64,37 @@ impl Paging {
         self.begin_move_of(page, to, memory)
     }
 
+    /// The measured part of a program begins. Returns whether it is the first one at which pages are to move to the nodes that touch
+    /// them next.
+    pub fn begins_measured_part(&mut self) -> bool {
+        std::mem::take(&mut self.touch_again)
+    }
+
+    /// Every page that has been placed moves to the node that touches it next. Processors must lose their translations
+    /// ([`Paging::forget_all`]) to find that out.
+    pub fn touch_again(&mut self) {
+        for page in &mut self.pages {
+            page.touch_again = page.frame.is_some();
+        }
+    }
+
+    /// A processor of `node` touches a page. If the page moves there for it, the processor waits for the transfer.
+    pub(super) fn touched_again(&mut self, cpu: CpuId, page: PageNumber, memory: &mut Memory) -> Option<Transfer> {
+        if !std::mem::take(&mut self.pages[page.0].touch_again) {
+            return None;
+        }
+        let transfer = self.begin_move_of(page, self.nodes[cpu.index()], memory)?;
+        self.changing.entry(page).or_insert((1, Vec::new())).1.push(cpu);
+        Some(transfer)
+    }
+
+    /// Takes all translations of a processor away.
+    pub fn forget_all(&mut self, cpu: CpuId) {
+        for page in 0..self.pages.len() {
+            self.known[cpu.index()].set(page, Translation::NONE);
+        }
+    }
+
     fn begin_move_of(&mut self, page: PageNumber, to: NodeId, memory: &mut Memory) -> Option<Transfer> {
         let Page { frame, next, moves, .. } = self.pages[page.0];
         let from = frame?;

@@ -49,6 +49,8 @@ pub(super) struct Page {
     pub(super) moves: u32,
     /// Whether it has been stored to since it was last only read, so that its translations permit stores.
     pub(super) stored: bool,
+    /// Whether it moves to the node that touches it next.
+    pub(super) touch_again: bool,
 }
 
 /// The number of a virtual page.
@@ -84,6 +86,8 @@ pub struct Paging {
     on_request: bool,
     /// Whether counters of the homes select the pages to replicate; otherwise every page is only read until the first store to it.
     pub(super) counted: bool,
+    /// Whether the measured part of a program still is to begin, at which pages move to the nodes that touch them next.
+    pub(super) touch_again: bool,
     pub(super) counters: PagingCounters,
 }
 
@@ -106,6 +110,7 @@ impl Paging {
             known: vec![Translations::default(); topology.processors() as usize],
             on_request: false,
             counted: false,
+            touch_again: spec.touch_again,
             counters: PagingCounters { placed: vec![0; topology.nodes().len()], ..PagingCounters::default() },
         }
     }
@@ -207,7 +212,7 @@ impl Paging {
 
     /// Whether a processor's translation may become outdated.
     pub fn is_changing(&self) -> bool {
-        self.spec.migration || self.spec.replication || self.on_request
+        self.spec.migration || self.spec.replication || self.spec.touch_again || self.on_request
     }
 
     /// Allows programs to request migrations, so that processors need translations of their own.
@@ -255,7 +260,8 @@ impl Paging {
         let first = page.0 - page.0 % self.entry_pages;
         let node = self.nodes[cpu.index()];
         for other in (first..(first + self.entry_pages).min(self.pages.len())).map(PageNumber) {
-            if other == page || !self.loses_holders(other) && self.far(other, node, memory).is_none() {
+            let kept = !self.loses_holders(other) && !self.pages[other.0].touch_again;
+            if other == page || kept && self.far(other, node, memory).is_none() {
                 self.tell(cpu, other, memory);
             }
         }

@@ -37,6 +37,9 @@ impl Paging {
             }
             return Reference::Wait(Vec::new());
         }
+        if let Some(transfer) = self.touched_again(cpu, page, memory) {
+            return Reference::Wait(vec![transfer]);
+        }
         let transfers = if writes { self.store(page, memory) } else { self.read(page, node, memory) };
         if transfers.is_empty() {
             self.inform(cpu, at, memory);

@@ -31,6 +31,11 @@ impl Processor {
         self.tlb.remove(self.translations.tag(at.0, entry));
     }
 
+    /// Drops all entries of the TLB: translations have been taken away.
+    pub fn drop_translations(&mut self) {
+        self.tlb.clear();
+    }
+
     /// Whether a miss on one of the lines selected by `concerned` is outstanding.
     pub fn has_miss(&self, concerned: impl Fn(LineAddr) -> bool) -> bool {
         self.misses.iter().any(|(_, miss)| concerned(miss.line))

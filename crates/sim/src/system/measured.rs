@@ -69,6 +69,9 @@ impl<C: Controller> System<C> {
         if after == before {
             return;
         }
+        if after == Measuring::Yes && self.paging.begins_measured_part() {
+            self.touch_again(NodeId(0));
+        }
         let all = self.all_statistics();
         let measured = &mut self.observation.measured;
         let over = measured.open.take().map(|(since, earlier)| {

@@ -24,6 +24,7 @@ impl<C: Controller> System<C> {
             PageEvent::Interrupt(cpu, at) => self.on_interrupt(cpu, at),
             PageEvent::Shootdown(cpu, number) => self.on_shootdown(cpu, number),
             PageEvent::BusError(cpu, miss) => self.answer_bus_error(cpu, miss),
+            PageEvent::Forget(cpu) => self.forget_translations(cpu),
         }
     }
 
@@ -42,6 +43,28 @@ impl<C: Controller> System<C> {
         let cost = self.paging.spec().migrate;
         self.interrupt(interrupted, cost);
         self.begin_transfer(transfer);
+    }
+
+    /// Every page that has been placed moves to the node that touches it next, if pages may move (Lai and Falsafi 2000, Section 2). The
+    /// directive is given on node `from`, and all processors are interrupted for their translations.
+    pub(super) fn touch_again(&mut self, from: NodeId) {
+        if C::DISCOVERY.is_none() || !self.paging.is_changing() {
+            return;
+        }
+        self.paging.touch_again();
+        for cpu in (0..self.processors()).map(CpuId) {
+            let node = self.node_of(cpu);
+            let at = self.kernel.now + self.controllers.interrupt_delay(&self.network, from, node);
+            self.kernel.schedule(node, at, Event::Page(PageEvent::Forget(cpu)));
+        }
+    }
+
+    /// The interrupt that takes all translations away is at a processor.
+    fn forget_translations(&mut self, cpu: CpuId) {
+        self.paging.forget_all(cpu);
+        self.processor_mut(cpu).drop_translations();
+        let cost = self.paging.spec().shootdown;
+        self.interrupt(cpu, cost);
     }
 
     /// The processor that takes interrupts of a node: its first or, if it has none, that of the nearest node.

@@ -112,6 +112,7 @@ impl<C: Controller> System<C> {
                 Call::Map(planned) => team.answer_map(self.map(&planned)),
                 Call::Plan(pages) => self.plan_pages(pages),
                 Call::Move(at, node) => self.move_page(cpu, at, node),
+                Call::TouchAgain => self.touch_again(self.node_of(cpu)),
                 Call::Whereabouts(at) => team.answer_place(self.place_of(at)),
                 Call::End => {
                     if let Some(process) = &mut self.threads.process {

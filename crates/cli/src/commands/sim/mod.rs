@@ -43,6 +43,9 @@ pub struct SimCommand {
     /// What places pages: planned (where the program asks for them), first-touch, round-robin, fixed=NODE, mld or mld=RADIUS.
     #[arg(long, value_name = "POLICY", value_delimiter = ',')]
     placement: Vec<String>,
+    /// Let pages move to the node that touches them first in the measured part, where one thread has initialised them before.
+    #[arg(long)]
+    touch_again: bool,
     /// Who decides which thread runs where: none, or batch, gang, run-queue, each alone or before a slash and cache-affinity,
     /// memory-affinity, pinned, pinned-in-order.
     #[arg(long, value_name = "POLICY", value_delimiter = ',')]
@@ -185,6 +188,12 @@ impl SimCommand {
     /// What runs are varied in, by flags of their own or by `--vary`.
     fn variations(&self) -> Result<Variations, Failure> {
         let mut variations = Variations::default();
+        if self.touch_again {
+            let yes = ["true".to_owned()];
+            variations
+                .add("os.touch_again", &yes)
+                .map_err(|error| Failure::input(format!("--touch-again: {error}")))?;
+        }
         for Varied { flag, key, values } in self.varied() {
             variations.add(key, values).map_err(|error| Failure::input(format!("{flag} {error}")))?;
         }

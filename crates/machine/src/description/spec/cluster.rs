@@ -47,9 +47,6 @@ section! {
         directory_cycles: u32 = "directory_cycles", cycles(0, 1000);
         /// Device cycles from a handled message, or from the data on the bus, to the network interface.
         send_cycles: u32 = "send_cycles", cycles(0, 1000);
-        /// Device cycles after which a transaction tries again that the device could not serve, because the line that it would
-        /// replace has something outstanding.
-        retry_cycles: u32 = "retry_cycles", cycles(1, 10_000);
         /// The cache for lines of other nodes.
         cache: DeviceCache = "cache", choice::<DeviceCache>();
         /// Size of that cache, unless it is infinite.

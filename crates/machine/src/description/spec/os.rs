@@ -64,6 +64,9 @@ section! {
         page_colouring: bool = "page_colouring", Flag;
         /// The processor's time for a first touch: the trap, allocating a frame, zeroing it, and the return.
         page_fault: Duration = "page_fault_ns", ns(0.0, 1e9);
+        /// Whether pages that have been placed move to the node that touches them first in the measured part of the program, which is
+        /// the directive of Lai and Falsafi 2000, Section 2 (`ccnuma_first_touch()` gives it in a program).
+        touch_again: bool = "touch_again", Flag, or false;
         /// Whether pages migrate to the nodes that use them most.
         migration: bool = "migration", Flag;
         /// The excess of a remote node's reference count over the home's at which the home interrupts.
