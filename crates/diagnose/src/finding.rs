@@ -17,6 +17,8 @@ pub enum Class {
     HotSpot,
     /// Pages are on another node than the one that uses them.
     Misplaced,
+    /// Nodes miss again on lines of other nodes' pages that they had.
+    RepeatedMisses,
     /// More pages are in use at a time than the translation buffer knows.
     Blocking,
     /// There is more to communicate the more processors there are.
@@ -44,6 +46,7 @@ impl Class {
             Self::NodeFalseSharing => "node-level false sharing",
             Self::HotSpot => "hot spot",
             Self::Misplaced => "misplaced data",
+            Self::RepeatedMisses => "repeated remote misses",
             Self::Blocking => "poor blocking",
             Self::Communication => "growing communication",
             Self::Locks => "lock contention",
@@ -56,12 +59,13 @@ impl Class {
     }
 
     /// All classes.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::LineFalseSharing,
         Self::PageFalseSharing,
         Self::NodeFalseSharing,
         Self::HotSpot,
         Self::Misplaced,
+        Self::RepeatedMisses,
         Self::Blocking,
         Self::Communication,
         Self::Locks,
@@ -75,9 +79,11 @@ impl Class {
     /// The kinds of evidence of which any one shows faults of this class.
     pub const fn shown_by(self) -> &'static [Evidence] {
         match self {
-            Self::LineFalseSharing | Self::PageFalseSharing | Self::NodeFalseSharing | Self::HotSpot => {
-                &[Evidence::Misses]
-            }
+            Self::LineFalseSharing
+            | Self::PageFalseSharing
+            | Self::NodeFalseSharing
+            | Self::HotSpot
+            | Self::RepeatedMisses => &[Evidence::Misses],
             Self::Misplaced => &[Evidence::Misses, Evidence::Touches, Evidence::Residence],
             Self::Blocking => &[Evidence::Translation],
             Self::Communication => &[Evidence::FewerProcessors],
@@ -108,6 +114,8 @@ pub enum Trial {
     Separate(Vec<Apart>),
     /// The machine has another value of a parameter.
     Machine(&'static str, &'static str),
+    /// The machine has the mechanisms that this word names ([`Attribution::page_mechanisms`](record::Attribution)).
+    System(&'static str),
     /// Threads are where they start for good.
     Pin,
     /// Threads wait for each other otherwise: at barriers or for locks, and of which kind those are.
@@ -121,6 +129,7 @@ impl Trial {
             Self::Place(pages) => format!("{} pages on the nodes that use them", pages.len()),
             Self::Separate(words) => format!("{} pieces of lines on pages of their users", words.len()),
             Self::Machine(key, value) => format!("{key} = {value}"),
+            Self::System(word) => format!("+{word}"),
             Self::Pin => "threads pinned".to_owned(),
             Self::Synchronise(key, kind) => format!("--{key} {kind}"),
         }

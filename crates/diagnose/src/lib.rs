@@ -2,7 +2,7 @@
 //!
 //! The classes of faults are those of the FLASH dissertation (sections 2.3 and 6): cache lines, pages and nodes that are shared
 //! falsely, hot spots, misplaced data, poor blocking, communication that grows with the machine, locks, imbalance, serial time.
-//! Beside those, where an operating system shares processors out: threads that wait for one ([`Class::RunQueue`]). Every rule follows
+//! Beside those, on machines that could keep, move or copy pages, data with which that helps ([`Class::RepeatedMisses`]); where an operating system shares processors out: threads that wait for one ([`Class::RunQueue`]). Every rule follows
 //! from a mechanism and knows no program. What a rule finds is an estimate; whoever can run the program
 //! again tries what the finding proposes ([`Trial`]), and what that gains decides ([`rank`]).
 
@@ -27,6 +27,7 @@ pub fn diagnose(run: &Attribution, fewer: Option<&Attribution>) -> Vec<Finding> 
     let mut survey = Survey::new(run);
     let mut findings = rules::lines::false_sharing(&mut survey);
     findings.extend(rules::pages::placement(&survey));
+    findings.extend(rules::repeated::misses(&survey));
     findings.extend(rules::touched::placement(&survey));
     findings.extend(rules::touched::residence(&survey));
     findings.extend(rules::nodes::hot_spots(&survey));

@@ -18,8 +18,13 @@ impl Sight {
     pub fn of(run: &Attribution, has_fewer: bool) -> Self {
         let mut sight = Self::default();
         for class in Class::ALL {
-            // A simulated machine without an operating system has a processor for every thread.
-            if class == Class::RunQueue && run.usable_processors == 0 {
+            // A simulated machine without an operating system has a processor for every thread, and most keep no pages of others.
+            let foreign = match class {
+                Class::RunQueue => run.usable_processors == 0,
+                Class::RepeatedMisses => run.page_mechanisms.is_empty(),
+                _ => false,
+            };
+            if foreign {
                 continue;
             }
             match blindness(run, class, has_fewer) {

@@ -178,6 +178,28 @@ fn one_busy_controller_is_a_hot_spot_if_its_misses_are_dear() {
 }
 
 #[test]
+fn repeated_misses_on_remote_pages_name_the_mechanism_that_helps() {
+    let mut run = even();
+    let pages = |number: u64| PageHome { start: number * PAGE, home: Some(NodeId(0)), toucher: None };
+    run.pages = (0..3).map(pages).collect();
+    for cpu in 1..4 {
+        // All read the first page, and store to the second.
+        lose(&mut run, cpu, 0, only("conflict", 100, TIME / 16.0), (1, 0));
+        lose(&mut run, cpu, PAGE, only("capacity", 100, TIME / 8.0), (1, 1));
+    }
+    lose(&mut run, 2, 2 * PAGE, only("capacity", 100, TIME / 4.0), (1, 1));
+    let tried = |run: &Attribution| {
+        let found = found(run).into_iter().filter(|finding| finding.class == Class::RepeatedMisses);
+        found.map(|finding| finding.trial.expect("a mechanism").describe()).collect::<Vec<_>>()
+    };
+    assert_eq!(tried(&run), [""; 0], "the machine has no such mechanism");
+    run.page_mechanisms = ["mig", "rep", "r-numa"].map(str::to_owned).into();
+    assert_eq!(tried(&run), ["+r-numa", "+mig", "+rep"]);
+    run.page_mechanisms = vec!["mig".to_owned()];
+    assert_eq!(tried(&run), ["+mig"]);
+}
+
+#[test]
 fn refills_are_poor_blocking() {
     let mut run = even();
     lose(&mut run, 0, 0, only("translation", 1000, TIME / 2.0), (1, 0));

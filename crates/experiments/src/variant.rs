@@ -130,6 +130,14 @@ pub fn changed(machine: &Description, key: &str, value: &str) -> Result<Descript
     machine.changed(&with(&machine.name, key, value), key, value)
 }
 
+/// The machine with what a word stands for.
+///
+/// # Errors
+/// As [`changed`].
+pub fn extended(machine: &Description, word: &str) -> Result<Description, DescriptionError> {
+    keys(word).into_iter().try_fold(machine.clone(), |machine, (key, value)| changed(&machine, key, value))
+}
+
 /// The keys that a change is about, with their values.
 fn keys(change: &str) -> Vec<(&str, &str)> {
     if let Some((_, key)) = WORDS.iter().find(|(word, _)| *word == change) {

@@ -240,6 +240,9 @@ pub struct Attribution {
     /// By node, how much memory the program had there when it had most, in KiB; empty if that is not known.
     #[serde(default)]
     pub memory_kib: Vec<u64>,
+    /// Mechanisms by which the machine's nodes could keep, move or copy pages, and do not: words that add them to its name.
+    #[serde(default)]
+    pub page_mechanisms: Vec<String>,
     /// What of the evidence for a diagnosis is not there, and why.
     #[serde(default)]
     pub unseen: BTreeMap<Evidence, String>,

@@ -5,6 +5,7 @@ pub mod growth;
 pub mod lines;
 pub mod nodes;
 pub mod pages;
+pub mod repeated;
 pub mod scheduling;
 pub mod synchronising;
 pub mod touched;

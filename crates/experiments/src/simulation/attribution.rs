@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use machine::Description;
+use machine::description::ControllerKind;
 use record::{Attribution, DataObject, LineLoss, Losses, PageHome, ProcessorStatistics, SimulationRow, ThreadTime};
 use sim::{Distance, Loss, Service, Simulator, ThreadReport, Transaction};
 use units::VirtualAddr;
@@ -83,8 +84,20 @@ pub fn attribution(ended: Ended<'_>, named: impl Fn(u64) -> u64) -> Attribution 
         losses: losses.iter().map(renamed).collect(),
         sites: BTreeMap::new(),
         utilisation_pct: row.controllers.iter().flatten().map(|controller| controller.utilisation_pct).collect(),
+        page_mechanisms: page_mechanisms(description),
         ..Attribution::default()
     }
+}
+
+/// The mechanisms that a cluster of SMPs could have and has not, by their words ([`crate::variant`]).
+fn page_mechanisms(description: &Description) -> Vec<String> {
+    let missing = [
+        ("mig", !description.os.migration),
+        ("rep", !description.os.replication),
+        ("r-numa", description.page_cache.is_none()),
+    ];
+    let could = description.controller.kind == ControllerKind::Cluster;
+    missing.into_iter().filter(|(_, missing)| could && *missing).map(|(word, _)| word.to_owned()).collect()
 }
 
 /// Data without overlaps, by address: of what was in the same place one after the other, what came last.

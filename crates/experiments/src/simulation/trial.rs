@@ -122,6 +122,7 @@ pub fn remedied(
             relocation.apart = pieces.iter().filter_map(|piece| Some((*piece, base.node_of(piece.cpu)?))).collect();
         }
         Trial::Machine(key, value) => machine = variant::changed(&machine, key, value)?,
+        Trial::System(word) => machine = variant::extended(&machine, word)?,
         Trial::Pin | Trial::Synchronise(..) => return Ok(None),
     }
     Ok(Some((machine, relocation)))
