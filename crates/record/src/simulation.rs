@@ -267,7 +267,7 @@ pub struct ControllerStatistics {
 }
 
 /// Misses of a cluster's node on lines of other nodes, and operations on pages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PageStatistics {
     /// Misses that were requested from homes.
     pub misses: u64,
@@ -281,6 +281,16 @@ pub struct PageStatistics {
     pub migrations: u64,
     /// Copies of pages that were made in the node's memory.
     pub replications: u64,
+    /// Pages of the node's memory that were gathered from all caches, to be moved, copied or given up.
+    pub gathered: u64,
+    /// Pages of the node's memory that were copied to other nodes.
+    pub copied: u64,
+    /// Time of the traps that relocated pages, in nanoseconds.
+    pub relocating_ns: f64,
+    /// Time in which pages were gathered, after the trap, in nanoseconds.
+    pub gathering_ns: f64,
+    /// Time in which pages were copied, after the trap, in nanoseconds.
+    pub copying_ns: f64,
 }
 
 /// A link interface on an SCI ring.

@@ -148,7 +148,13 @@ fn controllers(run: &str, controllers: &[ControllerStatistics]) -> Table {
     if cached {
         columns.extend([Column::number("I-cache misses", ""), Column::number("D-cache misses", "")]);
     }
-    columns.extend(remote.then(|| Column::number("RAC misses", "")));
+    let pages = controllers.iter().any(|each| each.pages.is_some());
+    let cache = if pages { "device cache misses" } else { "RAC misses" };
+    columns.extend(remote.then(|| Column::number(cache, "")));
+    if pages {
+        let counts = ["remote misses", "refetches", "pages cached", "migrated here", "copied here"];
+        columns.extend(counts.map(|name| Column::number(name, "")));
+    }
     let mut table = Table::new(format!("{run}: controllers"), columns);
     let mut busiest: Vec<_> = controllers.iter().collect();
     busiest.sort_by(|a, b| b.occupancy_ns.total_cmp(&a.occupancy_ns));
@@ -170,6 +176,11 @@ fn controllers(run: &str, controllers: &[ControllerStatistics]) -> Table {
             cells.extend([misses(each.instruction_cache), misses(each.data_cache)]);
         }
         cells.extend(remote.then(|| misses(each.remote_access_cache)));
+        if pages {
+            let pages = each.pages.unwrap_or_default();
+            let counts = [pages.misses, pages.refetches, pages.relocations, pages.migrations, pages.replications];
+            cells.extend(counts.map(|count| count.to_string()));
+        }
         table.row(cells);
     }
     if controllers.len() > CONTROLLERS {

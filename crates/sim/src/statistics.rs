@@ -63,28 +63,40 @@ pub struct PageStatistics {
     pub migrations: u64,
     /// Copies of pages that were made in the node's memory.
     pub replications: u64,
+    /// Pages of the node's memory that were gathered from all caches, to be moved, copied or given up.
+    pub gathered: u64,
+    /// Pages of the node's memory that were copied to other nodes.
+    pub copied: u64,
+    /// Time of the traps that relocated pages.
+    pub relocating: Duration,
+    /// Time in which pages were gathered, after the trap.
+    pub gathering: Duration,
+    /// Time in which pages were copied, after the trap.
+    pub copying: Duration,
 }
 
 impl PageStatistics {
     fn since(self, earlier: Self) -> Self {
-        Self {
-            misses: self.misses - earlier.misses,
-            refetches: self.refetches - earlier.refetches,
-            relocations: self.relocations - earlier.relocations,
-            evictions: self.evictions - earlier.evictions,
-            migrations: self.migrations - earlier.migrations,
-            replications: self.replications - earlier.replications,
-        }
+        self.with(earlier, |now, then| now - then, |now, then| now - then)
     }
 
     fn plus(self, other: Self) -> Self {
+        self.with(other, |one, other| one + other, |one, other| one + other)
+    }
+
+    fn with(self, other: Self, count: fn(u64, u64) -> u64, time: fn(Duration, Duration) -> Duration) -> Self {
         Self {
-            misses: self.misses + other.misses,
-            refetches: self.refetches + other.refetches,
-            relocations: self.relocations + other.relocations,
-            evictions: self.evictions + other.evictions,
-            migrations: self.migrations + other.migrations,
-            replications: self.replications + other.replications,
+            misses: count(self.misses, other.misses),
+            refetches: count(self.refetches, other.refetches),
+            relocations: count(self.relocations, other.relocations),
+            evictions: count(self.evictions, other.evictions),
+            migrations: count(self.migrations, other.migrations),
+            replications: count(self.replications, other.replications),
+            gathered: count(self.gathered, other.gathered),
+            copied: count(self.copied, other.copied),
+            relocating: time(self.relocating, other.relocating),
+            gathering: time(self.gathering, other.gathering),
+            copying: time(self.copying, other.copying),
         }
     }
 }

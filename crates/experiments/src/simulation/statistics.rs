@@ -40,9 +40,20 @@ pub fn controller(node: NodeId, counted: &NodeStatistics, time: Duration) -> Con
 }
 
 /// Misses and operations on pages of a cluster's node.
-const fn pages(counted: sim::PageStatistics) -> PageStatistics {
-    let sim::PageStatistics { misses, refetches, relocations, evictions, migrations, replications } = counted;
-    PageStatistics { misses, refetches, relocations, evictions, migrations, replications }
+fn pages(counted: sim::PageStatistics) -> PageStatistics {
+    PageStatistics {
+        misses: counted.misses,
+        refetches: counted.refetches,
+        relocations: counted.relocations,
+        evictions: counted.evictions,
+        migrations: counted.migrations,
+        replications: counted.replications,
+        gathered: counted.gathered,
+        copied: counted.copied,
+        relocating_ns: counted.relocating.as_ns(),
+        gathering_ns: counted.gathering.as_ns(),
+        copying_ns: counted.copying.as_ns(),
+    }
 }
 
 /// A node's link interface, after a run of `time`.

@@ -1,5 +1,6 @@
 //! Programs on clusters of SMPs under nine systems that keep, move or copy pages: Lai and Falsafi 2000, Section 6.
 
+use record::PageStatistics;
 use workloads::{Compiled, Matrix, Settings};
 
 use super::{Scene, Shape};
@@ -70,14 +71,21 @@ enum Figure {
     Migrations,
     Replications,
     Relocations,
+    /// Mean times of operations on pages in cycles of the processor, with the traps that begin them.
+    RelocationCycles,
+    GatheringCycles,
+    CopyingCycles,
 }
 
-const FIGURES: [(&str, Figure); 5] = [
+const FIGURES: [(&str, Figure); 8] = [
     ("misses", Figure::Misses),
     ("capacity-misses", Figure::CapacityMisses),
     ("migrations", Figure::Migrations),
     ("replications", Figure::Replications),
     ("relocations", Figure::Relocations),
+    ("relocation-cycles", Figure::RelocationCycles),
+    ("gathering-cycles", Figure::GatheringCycles),
+    ("copying-cycles", Figure::CopyingCycles),
 ];
 
 /// A system, and how it differs.
@@ -135,6 +143,11 @@ impl Cell {
                 "long" => all.last_mut()?.long = true,
                 "over" => {}
                 "under" => limits = Some((f64::NEG_INFINITY, words.next()?.parse().ok()?)),
+                "from" => {
+                    let [least, to, most] = std::array::from_fn(|_| words.next().unwrap_or_default());
+                    limits = Some((least.parse().ok()?, most.parse().ok()?));
+                    (to == "to").then_some(())?;
+                }
                 "above" => limits = Some((words.next()?.parse().ok()?, f64::INFINITY)),
                 _ => match FIGURES.iter().find(|(name, _)| *name == word) {
                     Some(&(_, named)) => figure = named,
@@ -186,33 +199,34 @@ fn reading(scene: &Scene<'_>, program: &str, figure: Figure, system: &Variant) -
     let workload = compiled(program, scene.systems.scope().quick)?;
     let run = ProgramRun { workload, cpus: system.description.topology.processors as u16, barrier: None };
     let measurement = Measurement { machine: system.name().to_owned(), subject: Subject::Program(run) };
+    let (cycle, trap) = (system.description.processor.clock.period().as_ns(), system.description.os.interrupt.as_ns());
     let name = FIGURES.iter().find(|(_, known)| *known == figure).map_or("time", |(name, _)| name);
     Ok(Formula::one_of_several(measurement, name, move |outcome| match outcome {
-        Outcome::Program(row) => read(figure, row),
+        Outcome::Program(row) => read(figure, row, (cycle, trap)),
         _ => None,
     }))
 }
 
-/// The figure of a run: of pages and misses, the mean over all nodes.
-fn read(figure: Figure, row: &record::SimulationRow) -> Option<f64> {
-    if figure == Figure::Time {
-        return Some(row.time_ns);
-    }
+/// The figure of a run: of pages and misses, the mean over all nodes; of times, over all operations, with the trap before them.
+fn read(figure: Figure, row: &record::SimulationRow, (cycle, trap): (f64, f64)) -> Option<f64> {
     let nodes: Option<Vec<_>> = row.controllers.as_ref()?.iter().map(|controller| controller.pages).collect();
     let nodes = nodes.filter(|nodes| !nodes.is_empty())?;
-    let sum: u64 = nodes
-        .iter()
-        .map(|pages| match figure {
-            Figure::Time => 0,
-            Figure::Misses => pages.misses,
-            Figure::CapacityMisses => pages.refetches,
-            Figure::Migrations => pages.migrations,
-            Figure::Replications => pages.replications,
-            Figure::Relocations => pages.relocations,
-        })
-        .sum();
-    let unit = if matches!(figure, Figure::Misses | Figure::CapacityMisses) { 1e3 } else { 1.0 };
-    Some(sum as f64 / nodes.len() as f64 / unit)
+    let sum = |of: fn(&PageStatistics) -> f64| nodes.iter().map(of).sum::<f64>();
+    let mean = |of: fn(&PageStatistics) -> f64| Some(sum(of) / nodes.len() as f64);
+    let cycles = |time: fn(&PageStatistics) -> f64, count: fn(&PageStatistics) -> f64, trap: f64| {
+        (sum(count) > 0.0).then(|| (sum(time) / sum(count) + trap) / cycle)
+    };
+    match figure {
+        Figure::Time => Some(row.time_ns),
+        Figure::Misses => mean(|pages| pages.misses as f64 / 1e3),
+        Figure::CapacityMisses => mean(|pages| pages.refetches as f64 / 1e3),
+        Figure::Migrations => mean(|pages| pages.migrations as f64),
+        Figure::Replications => mean(|pages| pages.replications as f64),
+        Figure::Relocations => mean(|pages| pages.relocations as f64),
+        Figure::RelocationCycles => cycles(|pages| pages.relocating_ns, |pages| pages.relocations as f64, 0.0),
+        Figure::GatheringCycles => cycles(|pages| pages.gathering_ns, |pages| pages.gathered as f64, trap),
+        Figure::CopyingCycles => cycles(|pages| pages.copying_ns, |pages| pages.copied as f64, trap),
+    }
 }
 
 /// A program with its data; of a quick run, with less.

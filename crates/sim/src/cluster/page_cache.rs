@@ -139,6 +139,22 @@ impl PageCache {
         victim
     }
 
+    /// A trap that relocates a page takes so long.
+    pub(super) fn count_relocation(&mut self, length: Duration) {
+        self.counts.relocating += length;
+    }
+
+    /// The device has gathered a page, or read it for a copy.
+    pub(super) fn count_job(&mut self, gathers: bool, length: Duration) {
+        let counts = &mut self.counts;
+        let (count, time) = match gathers {
+            true => (&mut counts.gathered, &mut counts.gathering),
+            false => (&mut counts.copied, &mut counts.copying),
+        };
+        *count += 1;
+        *time += length;
+    }
+
     /// The transfer of a page to the node's memory is complete: of the page itself, or of a copy.
     pub(super) const fn count_transfer(&mut self, moved: bool) {
         self.counts.migrations += moved as u64;

@@ -106,6 +106,7 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
             return;
         }
         let Some(transfer) = self.page_job(node).map(|job| job.transfer) else { return };
+        self.controllers.devices[node.index()].began = self.kernel.now;
         if let Some(target) = transfer.target() {
             let (frame, lines) = (self.frame_number(target), (page.0 / line.0) as u32);
             self.controllers.devices[node_of(target).index()].transfers.expect(frame, transfer, lines);
@@ -198,7 +199,9 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
             return self.next_page_line(node);
         }
         let transfer = job.transfer;
-        self.controllers.devices[node.index()].transfers.outgoing.job = None;
+        let device = &mut self.controllers.devices[node.index()];
+        device.transfers.outgoing.job = None;
+        device.pages.count_job(transfer.recalls(), self.kernel.now - device.began);
         if transfer.target().is_none() {
             self.end_transfer(transfer);
         }

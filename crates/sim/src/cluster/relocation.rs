@@ -29,6 +29,7 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
         if victim.is_some() {
             length += times.trap;
         }
+        self.controllers.devices[node.index()].pages.count_relocation(length);
         let now = self.kernel.now;
         self.shoot_down_others(node, requester);
         self.request_bus(id, now + length);
