@@ -36,7 +36,7 @@ pub(super) fn counters(description: &Description, nodes: usize) -> Option<MissCo
     Some(MissCounters::new(MissCountersSpec {
         nodes,
         page_shift: description.tlb.page.0.trailing_zeros(),
-        reset: spec.reset.into(),
+        reset: spec.reset,
         selection: Selection { migration: os.migration, replication: os.replication, threshold: spec.threshold },
     }))
 }

@@ -17,7 +17,7 @@ pub struct Selection {
 
 impl Selection {
     /// The operation on a page on which the node `from` misses, after so many misses of its own and of the home's, and so many
-    /// writes by all nodes. A page that nobody has written is replicated rather than moved.
+    /// write misses of nodes other than the home. A page without any is replicated rather than moved.
     pub fn select(&self, from: NodeId, (own, home, writes): (u32, u32, u32)) -> Option<PageOperation> {
         if self.replication && writes == 0 && own > self.threshold {
             return Some(PageOperation::Replicate);

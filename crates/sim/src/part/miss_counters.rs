@@ -9,12 +9,12 @@ use crate::os::{PageOperation, Selection};
 /// The counters of one page.
 #[derive(Clone, Debug, Default)]
 struct Page {
-    /// The interval in which they have counted.
-    interval: u64,
     /// Misses by node.
     misses: Box<[u32]>,
-    /// Writes by all nodes.
+    /// Writes by nodes other than the home.
     writes: u32,
+    /// Misses of all nodes.
+    total: u32,
     /// The operation selected, until the operating system takes it.
     selected: Option<PageOperation>,
 }
@@ -26,31 +26,24 @@ pub struct MissCountersSpec {
     pub nodes: usize,
     /// Binary logarithm of the bytes of a page.
     pub page_shift: u32,
-    /// Misses on a home's memory after which its counters are reset.
-    pub reset: u64,
+    /// Misses on a page after which its counters are reset.
+    pub reset: u32,
     /// The rule by which pages are selected.
     pub selection: Selection,
-}
-
-/// The counters of a home's memory.
-#[derive(Clone, Debug, Default)]
-struct Home {
-    /// Misses counted.
-    misses: u64,
-    pages: Vec<Page>,
 }
 
 /// The miss counters of all homes of a machine, made on first use.
 #[derive(Clone, Debug)]
 pub struct MissCounters {
     spec: MissCountersSpec,
-    homes: Vec<Home>,
+    /// By home and page of its memory.
+    homes: Vec<Vec<Page>>,
 }
 
 impl MissCounters {
     /// Counters at zero.
     pub fn new(spec: MissCountersSpec) -> Self {
-        Self { spec, homes: vec![Home::default(); spec.nodes] }
+        Self { spec, homes: vec![Vec::new(); spec.nodes] }
     }
 
     /// Counts a miss of node `from` on the byte at `offset` of the memory of `home`, a write or not. Returns the start of the page
@@ -58,27 +51,26 @@ impl MissCounters {
     #[inline]
     pub fn count(&mut self, home: NodeId, offset: u64, from: NodeId, write: bool) -> Option<PhysicalAddr> {
         let index = (offset >> self.spec.page_shift) as usize;
-        let (spec, Home { misses, pages }) = (self.spec, &mut self.homes[home.index()]);
+        let (spec, pages) = (self.spec, &mut self.homes[home.index()]);
         if index >= pages.len() {
             pages.resize_with(index + 1, Page::default);
         }
         let page = &mut pages[index];
-        let interval = *misses / spec.reset;
-        *misses += 1;
         if page.misses.is_empty() {
             page.misses = vec![0; spec.nodes].into();
         }
-        if page.interval != interval {
-            page.start(interval);
+        if page.total >= spec.reset {
+            page.start();
         }
+        page.total += 1;
         page.misses[from.index()] += 1;
-        page.writes += u32::from(write);
+        page.writes += u32::from(write && from != home);
         if from == home {
             return None;
         }
         let counts = (page.misses[from.index()], page.misses[home.index()], page.writes);
         let operation = spec.selection.select(from, counts)?;
-        page.start(interval);
+        page.start();
         page.selected = Some(operation);
         Some(address_in(home, (index as u64) << spec.page_shift))
     }
@@ -87,16 +79,15 @@ impl MissCounters {
     pub fn take_selected(&mut self, at: PhysicalAddr) -> Option<PageOperation> {
         let home = node_of(at);
         let index = (at.0 - address_in(home, 0).0) >> self.spec.page_shift;
-        self.homes[home.index()].pages.get_mut(index as usize)?.selected.take()
+        self.homes[home.index()].get_mut(index as usize)?.selected.take()
     }
 }
 
 impl Page {
     /// The counters start anew.
-    fn start(&mut self, interval: u64) {
-        self.interval = interval;
+    fn start(&mut self) {
         self.misses.fill(0);
-        self.writes = 0;
+        (self.writes, self.total) = (0, 0);
     }
 }
 
@@ -104,7 +95,7 @@ impl Page {
 mod tests {
     use super::*;
 
-    fn counters(reset: u64) -> MissCounters {
+    fn counters(reset: u32) -> MissCounters {
         let selection = Selection { migration: true, replication: true, threshold: 3 };
         MissCounters::new(MissCountersSpec { nodes: 4, page_shift: 12, reset, selection })
     }
@@ -125,16 +116,15 @@ mod tests {
     }
 
     #[test]
-    fn counts_of_an_earlier_interval_do_not_matter() {
+    fn counters_start_anew_after_so_many_misses_on_their_page() {
         let mut counters = counters(4);
         let (home, remote) = (NodeId(0), NodeId(3));
         assert_eq!(counters.count(home, 0, remote, true), None);
-        for _ in 0..4 {
-            assert_eq!(counters.count(home, 1 << 12, home, false), None);
-        }
-        // Four reads in an interval of which the write is no part.
-        let raised = [false; 3].map(|write| counters.count(home, 0, remote, write));
-        assert_eq!(raised, [None, None, None]);
-        assert_eq!(counters.take_selected(address_in(home, 0)), None);
+        // Other pages have counters of their own, and the home's own writes keep no page from being copied.
+        (0..9).for_each(|_| assert_eq!(counters.count(home, 1 << 12, home, true), None));
+        (0..3).for_each(|_| assert_eq!(counters.count(home, 0, home, true), None));
+        let raised = [false; 4].map(|write| counters.count(home, 0, remote, write));
+        assert_eq!(raised, [None, None, None, Some(address_in(home, 0))], "the write of before is forgotten");
+        assert_eq!(counters.take_selected(address_in(home, 0)), Some(PageOperation::Replicate));
     }
 }

@@ -63,10 +63,10 @@ section! {
     /// select pages to migrate (`os.migration`) and to replicate (`os.replication`; Lai and Falsafi 2000, Sections 3.1, 5 and 6.4).
     /// A machine has them if any key is given.
     MissCountersSpec in "miss_counters" {
-        /// Misses of a node on a page that nobody has written at which the page is replicated, or their excess over the home's at
-        /// which the page migrates there.
+        /// Misses of a node at which a page is replicated, if no other node than its home has had a write miss on it; or their excess
+        /// over the home's at which the page migrates there.
         threshold: u32 = "threshold", count(1, 1_000_000), or 800;
-        /// Misses on the memory of a node after which its counters are reset.
+        /// Misses on a page after which its counters are reset.
         reset: u32 = "reset_misses", count(1, 1_000_000_000), or 32_000;
         /// Misses of a node before a page cache may take a page, if there is one, so that the counters see them first.
         relocation_delay: u32 = "relocation_delay_misses", count(0, 1_000_000_000), or 32_000;
