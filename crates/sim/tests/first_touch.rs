@@ -89,6 +89,6 @@ fn a_program_gives_the_directive_itself() {
 #[test]
 fn machines_that_move_no_pages_refuse_it() {
     let refused = machine::resolve_changed("sci-ring-4p", "x", "", &[("os.touch_again", "true")]);
-    let message = refused.err().expect("refused").to_string();
+    let message = refused.expect_err("refused").to_string();
     assert!(message.contains("os.touch_again = true: no SCI controller"), "{message}");
 }
