@@ -65,7 +65,7 @@ section! {
     MissCountersSpec in "miss_counters" {
         /// Misses of a node at which a page is replicated, if no other node than its home has had a write miss on it; or their excess
         /// over the home's at which the page migrates there.
-        threshold: u32 = "threshold", count(1, 1_000_000), or 800;
+        threshold: u32 = "threshold", count(1, 1_000_000);
         /// Misses on a page after which its counters are reset.
         reset: u32 = "reset_misses", count(1, 1_000_000_000), or 32_000;
         /// Misses of a node before a page cache may take a page, if there is one, so that the counters see them first.
@@ -78,7 +78,7 @@ section! {
     /// Falsafi 2000, Section 3.2 and Table 3, in the processor cycles of 600 MHz). A machine has one if any key is given.
     PageCacheSpec in "page_cache" {
         /// Size: a whole number of pages.
-        size: Bytes = "size_kib", cache_kib(1, 1 << 22), or Bytes::from_kib(2456);
+        size: Bytes = "size_kib", cache_kib(1, 1 << 22);
         /// Refetches of lines of a page by a node at which the page is relocated there.
         threshold: u32 = "threshold", count(1, 1_000_000), or 32;
         /// Time of the trap that relocates a page, or frees its frame, if no line is flushed: 3000 cycles.

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use units::{Bytes, Duration, Hertz, Length};
 
 use super::{keys_of, loaded};
-use crate::description::{names, parse, resolve, rules};
+use crate::description::{names, parse, resolve, resolve_changed, rules};
 
 #[test]
 fn every_key_ends_in_its_unit_and_has_its_own_name() {
@@ -42,6 +42,18 @@ fn built_in_machines_survive_being_written() {
         }
         assert!(resolved.to_toml().contains("# machines/irix.toml:"));
     }
+}
+
+/// A table that a machine may lack is written even if it has all of its defaults.
+#[test]
+fn tables_of_defaults_survive_being_written() {
+    for key in [("page_cache.size_kib", "2456"), ("miss_counters.threshold", "800"), ("page_cache.size_kib", "4")] {
+        let resolved = resolve_changed("dsm-cluster", "own", "own", &[key]).expect("a machine");
+        let read = parse("elsewhere.toml", &resolved.description.to_toml()).expect("what was written can be read");
+        assert_eq!(read.description, resolved.description, "{key:?}");
+    }
+    let without = resolve_changed("dsm-cluster", "own", "own", &[("page_cache.threshold", "8")]);
+    assert!(without.expect_err("incomplete").to_string().contains("page_cache.size_kib"));
 }
 
 proptest! {
