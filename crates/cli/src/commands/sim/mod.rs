@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use clap::{Args, Parser};
 use experiments::{Simulation, Sweep, Variations, description_row, parallel};
@@ -188,12 +189,6 @@ impl SimCommand {
     /// What runs are varied in, by flags of their own or by `--vary`.
     fn variations(&self) -> Result<Variations, Failure> {
         let mut variations = Variations::default();
-        if self.touch_again {
-            let yes = ["true".to_owned()];
-            variations
-                .add("os.touch_again", &yes)
-                .map_err(|error| Failure::input(format!("--touch-again: {error}")))?;
-        }
         for Varied { flag, key, values } in self.varied() {
             variations.add(key, values).map_err(|error| Failure::input(format!("{flag} {error}")))?;
         }
@@ -211,7 +206,8 @@ impl SimCommand {
         ];
         let own = own.into_iter().filter(|(_, _, values)| !values.is_empty());
         let own = own.map(|(flag, key, values)| Varied { flag, key, values: values.as_slice() });
-        own.chain(self.vary.iter().map(|Variation { key, values }| Varied { flag: "--vary", key, values }))
+        let again = self.touch_again.then(|| Varied { flag: "--touch-again", key: "os.touch_again", values: &YES[..] });
+        own.chain(again).chain(self.vary.iter().map(|Variation { key, values }| Varied { flag: "--vary", key, values }))
     }
 
     fn list_programs(&self) -> Result<(), Failure> {
@@ -224,6 +220,9 @@ impl SimCommand {
         output.finish()
     }
 }
+
+/// The value of flags without one.
+static YES: LazyLock<[String; 1]> = LazyLock::new(|| ["true".to_owned()]);
 
 /// What a flag varies, and the values.
 pub(super) struct Varied<'a> {
