@@ -61,6 +61,8 @@ pub struct Cluster<const OWNED: bool> {
     devices: Vec<Device>,
     /// Misses by home, page and node, if pages are selected by them.
     misses: Option<MissCounters>,
+    /// Lines of a page that a device takes from caches at once.
+    gather_lines: u32,
     /// Messages of a home's handler, between its steps.
     outbox: Vec<Message>,
 }
@@ -126,6 +128,7 @@ impl<const OWNED: bool> Controller for Cluster<OWNED> {
                 .map(|_| Device::new(description, spec, *lines, nodes, blueprint.options.seed))
                 .collect(),
             misses: page_transfer::counters(description, nodes),
+            gather_lines: description.miss_counters.as_ref().map_or(1, |spec| spec.gather_lines),
             outbox: Vec::new(),
         })
     }

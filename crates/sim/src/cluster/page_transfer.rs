@@ -111,7 +111,9 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
             let (frame, lines) = (self.frame_number(target), (page.0 / line.0) as u32);
             self.controllers.devices[node_of(target).index()].transfers.expect(frame, transfer, lines);
         }
-        for _ in 0..self.paging.spec().copy_lines {
+        let copied = self.paging.spec().copy_lines;
+        let at_once = if transfer.recalls() { self.controllers.gather_lines } else { copied };
+        for _ in 0..at_once {
             self.next_page_line(node);
         }
     }
