@@ -37,8 +37,6 @@ pub(super) struct Device {
     pub(super) own: Vec<Own>,
     /// Transfers of pages from and to this node's memory.
     pub(super) transfers: PageTransfers,
-    /// The start of the transfer from this node's memory that is under way.
-    pub(super) began: Time,
     /// Messages to a home here whose line is busy.
     pub(super) queued: VecDeque<(LineAddr, EnvelopeId)>,
     /// Messages by type.
@@ -115,7 +113,6 @@ impl Device {
             collecting: Vec::new(),
             own: Vec::new(),
             transfers: PageTransfers::default(),
-            began: Time::ZERO,
             queued: VecDeque::new(),
             sent: [0; MessageKind::ALL.len()],
             invalidations: Histogram::default(),

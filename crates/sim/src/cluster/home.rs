@@ -5,11 +5,10 @@ use protocol::cluster::{DirectoryState, Entry, HomeOutcome, HomeWork, Message, M
 use units::{LineAddr, NodeId, Time};
 
 use super::Cluster;
-use super::device::{Own, Purpose};
+use super::device::Purpose;
 use super::event::{ClusterEvent, NodeMessage};
 use crate::fault::Fault;
 use crate::kernel::EnvelopeId;
-use crate::snooping::{Requester, Transaction as BusTransaction};
 use crate::system::System;
 
 impl<const OWNED: bool> System<Cluster<OWNED>> {
@@ -50,21 +49,13 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
             // A processor of the home's own node reads memory by its own transaction.
             let reads = message.kind.carries_data() && message.to != Agent::Interface(node);
             match reads {
-                true => self.use_memory(node, message.line, Purpose::Supply(message)),
+                true => self.use_bus(node, message.line, Purpose::Supply(message)),
                 false => self.send(node, message, false, now),
             }
         }
         if work.memory_write && arrived.from != node {
-            self.use_memory(node, arrived.message.line, Purpose::Store);
+            self.use_bus(node, arrived.message.line, Purpose::Store);
         }
-    }
-
-    /// The device requests the bus to read or to write memory.
-    fn use_memory(&mut self, node: NodeId, line: LineAddr, purpose: Purpose) {
-        let now = self.kernel.now;
-        let id = self.bus_transaction(BusTransaction { node, line, requester: Requester::Device });
-        self.controllers.devices[node.index()].own.push(Own { id, line, purpose, ready: Time::ZERO });
-        self.request_bus(id, now);
     }
 
     /// The oldest message that has waited for a line is handled next, if the line is not busy any more.

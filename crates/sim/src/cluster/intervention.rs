@@ -7,7 +7,6 @@ use units::{LineAddr, NodeId, Time};
 
 use super::Cluster;
 use super::device::{Answers, Device, Own, Purpose};
-use super::on_bus::of_device;
 use crate::fault::Fault;
 use crate::kernel::EnvelopeId;
 use crate::snooping::Transaction;
@@ -62,11 +61,7 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
         if self.controllers.devices[node.index()].own.iter().any(intervenes) {
             return;
         }
-        let now = self.kernel.now;
-        let id = self.bus_transaction(of_device(node, line));
-        let purpose = Purpose::Intervene(Answers::default());
-        self.controllers.devices[node.index()].own.push(Own { id, line, purpose, ready: Time::ZERO });
-        self.request_bus(id, now);
+        self.use_bus(node, line, Purpose::Intervene(Answers::default()));
     }
 
     /// A line that has lost its frame in an inclusive block cache, and kept a right, because a forwarded request took the place of

@@ -152,6 +152,14 @@ impl<const OWNED: bool> Cluster<OWNED> {
 }
 
 impl<const OWNED: bool> System<Cluster<OWNED>> {
+    /// The device requests the bus for a transaction of its own.
+    pub(super) fn use_bus(&mut self, node: NodeId, line: LineAddr, purpose: Purpose) {
+        let now = self.kernel.now;
+        let id = self.bus_transaction(Transaction { node, line, requester: Requester::Device });
+        self.controllers.devices[node.index()].own.push(Own { id, line, purpose, ready: Time::ZERO });
+        self.request_bus(id, now);
+    }
+
     /// The data of a device's transaction are ready for the data wires at `at`.
     pub(super) fn schedule_data(&mut self, node: NodeId, id: EnvelopeId, at: Time) {
         self.schedule(node, at, ClusterEvent::Bus(BusEvent::Data(id)));
@@ -302,9 +310,4 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
             self.replace(node, line);
         }
     }
-}
-
-/// A transaction of the device for `line`.
-pub(super) const fn of_device(node: NodeId, line: LineAddr) -> Transaction {
-    Transaction { node, line, requester: Requester::Device }
 }

@@ -6,8 +6,6 @@
 //! miss. The tags are the rights of the lines, which the device has anyway; the translation to the frame is one to one, so that lines
 //! keep their names.
 
-use std::collections::VecDeque;
-
 use machine::description::{Description, PageCacheSpec};
 use rustc_hash::{FxHashMap, FxHashSet};
 use units::{Duration, LineAddr};
@@ -25,9 +23,9 @@ pub(super) struct PageCache {
     times: PageTimes,
     /// Lines of a page, a shift.
     lines_shift: u32,
-    /// Pages in it, the one with the latest miss last.
-    pages: VecDeque<u64>,
-    resident: FxHashSet<u64>,
+    /// Pages in it, each with the number of its latest use: the trap that relocated it, or a miss.
+    resident: FxHashMap<u64, u64>,
+    uses: u64,
     refetches: FxHashMap<u64, u32>,
     /// Lines that the node has replaced, and that no other node has written since, as far as the device has been told.
     replaced: FxHashSet<LineAddr>,
@@ -60,8 +58,8 @@ impl PageCache {
             delay: description.miss_counters.as_ref().map_or(0, |spec| spec.relocation_delay.into()),
             times,
             lines_shift: lines.trailing_zeros(),
-            pages: VecDeque::new(),
-            resident: FxHashSet::default(),
+            resident: FxHashMap::default(),
+            uses: 0,
             refetches: FxHashMap::default(),
             replaced: FxHashSet::default(),
             counts: PageStatistics::default(),
@@ -84,7 +82,7 @@ impl PageCache {
 
     /// Whether the line's page is in it.
     pub(super) fn holds(&self, line: LineAddr) -> bool {
-        self.capacity > 0 && self.resident.contains(&self.page(line))
+        self.resident.contains_key(&self.page(line))
     }
 
     /// The node has replaced a line.
@@ -100,10 +98,10 @@ impl PageCache {
     /// A miss on a line is requested from its home.
     pub(super) fn count_miss(&mut self, line: LineAddr) {
         self.counts.misses += 1;
-        if self.holds(line) {
-            let page = self.page(line);
-            self.pages.retain(|&other| other != page);
-            self.pages.push_back(page);
+        let page = self.page(line);
+        if let Some(latest) = self.resident.get_mut(&page) {
+            self.uses += 1;
+            *latest = self.uses;
         }
     }
 
@@ -114,7 +112,7 @@ impl PageCache {
             return None;
         }
         self.counts.refetches += 1;
-        if self.capacity == 0 || self.resident.contains(&page) {
+        if self.capacity == 0 || self.resident.contains_key(&page) {
             return None;
         }
         let count = self.refetches.entry(page).or_default();
@@ -128,13 +126,15 @@ impl PageCache {
 
     /// A page enters. Returns the one that leaves for it, if it is full.
     pub(super) fn enter(&mut self, page: u64) -> Option<u64> {
-        let victim = if self.pages.len() >= self.capacity { self.pages.pop_front() } else { None };
+        let full = self.resident.len() >= self.capacity;
+        let oldest = self.resident.iter().min_by_key(|&(_, latest)| latest).map(|(&page, _)| page);
+        let victim = oldest.filter(|_| full);
         if let Some(victim) = victim {
             self.resident.remove(&victim);
             self.counts.evictions += 1;
         }
-        self.pages.push_back(page);
-        self.resident.insert(page);
+        self.uses += 1;
+        self.resident.insert(page, self.uses);
         self.counts.relocations += 1;
         victim
     }

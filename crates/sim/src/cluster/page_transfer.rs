@@ -15,20 +15,17 @@ use machine::Description;
 use protocol::cluster::{DirectoryState, Entry, Line, Message, MessageKind};
 use protocol::snoop::{Command, Rights};
 use protocol::{Agent, Version};
-use units::{LineAddr, NodeId, PhysicalAddr, Time};
+use units::{Duration, LineAddr, NodeId, Time};
 
 use super::Cluster;
-use super::device::{Kept, Own, Purpose};
+use super::device::{Kept, Purpose};
 use super::event::{ClusterEvent, NodeMessage};
-use super::on_bus::of_device;
 use crate::fault::Fault;
 use crate::kernel::EnvelopeId;
-use crate::map::{address_in, node_of};
-use crate::observe::ContentsEvent;
-use crate::os::{PageJob, PageStep, Selection, Transfer};
+use crate::os::{PageStep, PageTransfers, Selection, Transfer};
 use crate::part::{MissCounters, MissCountersSpec};
 use crate::snooping::Transaction;
-use crate::system::System;
+use crate::system::{System, TransfersPages};
 
 /// The miss counters of a machine of `nodes` nodes, if it has any.
 pub(super) fn counters(description: &Description, nodes: usize) -> Option<MissCounters> {
@@ -41,6 +38,36 @@ pub(super) fn counters(description: &Description, nodes: usize) -> Option<MissCo
     }))
 }
 
+impl<const OWNED: bool> TransfersPages for Cluster<OWNED> {
+    fn transfers(&mut self, node: NodeId) -> &mut PageTransfers {
+        &mut self.devices[node.index()].transfers
+    }
+
+    fn page_event(node: NodeId, step: PageStep) -> ClusterEvent {
+        ClusterEvent::Page(node, step)
+    }
+
+    fn lines_at_once(&self, transfer: &Transfer, copied: u32) -> u32 {
+        if transfer.recalls() { self.gather_lines } else { copied }
+    }
+
+    /// The device requests the bus to take or to read a line of the page. A planted fault leaves the line in caches.
+    fn take_line(system: &mut System<Self>, node: NodeId, number: u32) {
+        let Some(job) = system.page_job(node) else { return };
+        let (line, recalls) = (job.source_line(number), job.transfer.recalls());
+        let forgotten = recalls && system.strikes(Fault::ForgottenFlush);
+        system.use_bus(node, line, if recalls && !forgotten { Purpose::Gather } else { Purpose::Copy });
+    }
+
+    fn page_left(&mut self, node: NodeId, transfer: &Transfer, length: Duration) {
+        self.devices[node.index()].pages.count_job(transfer.recalls(), length);
+    }
+
+    fn page_arrived(&mut self, node: NodeId, transfer: &Transfer) {
+        self.devices[node.index()].pages.count_transfer(transfer.recalls());
+    }
+}
+
 impl<const OWNED: bool> System<Cluster<OWNED>> {
     /// A message has been handled at its home: a request of another node is a miss, and the writeback of a line whose frame
     /// stands for a page elsewhere is a line of that page.
@@ -49,12 +76,7 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
             MessageKind::Read | MessageKind::ReadExclusive | MessageKind::Upgrade if message.requester != home => {
                 self.count_page_miss(home, message.line, message.requester, message.kind != MessageKind::Read);
             }
-            MessageKind::Writeback if self.memory.map.frames.remote_line(message.line).is_some() => {
-                let frame = self.frame_number(self.memory.map.lines.address(message.line));
-                if self.controllers.devices[home.index()].transfers.receive(frame) {
-                    self.schedule_page_step(home, self.kernel.now, PageStep::End(frame));
-                }
-            }
+            MessageKind::Writeback => self.note_page_line(home, message.line, self.kernel.now),
             _ => {}
         }
     }
@@ -69,73 +91,6 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
         }
     }
 
-    /// Queues a transfer at its source, to begin at `at`.
-    pub(super) fn enqueue_page(&mut self, transfer: Transfer, at: Time) {
-        let node = node_of(transfer.source());
-        self.controllers.devices[node.index()].transfers.outgoing.enqueue(transfer);
-        self.schedule_page_step(node, at, PageStep::Begin);
-    }
-
-    fn schedule_page_step(&mut self, node: NodeId, at: Time, step: PageStep) {
-        self.schedule(node, at, ClusterEvent::Page(node, step));
-    }
-
-    /// The transfer of a page takes a step.
-    pub(super) fn on_page_step(&mut self, node: NodeId, step: PageStep) {
-        match step {
-            PageStep::Begin => self.next_page(node),
-            PageStep::Left => self.end_page_line(node),
-            PageStep::Line(number) => self.take_line(node, number),
-            PageStep::End(frame) => {
-                if let Some(transfer) = self.controllers.devices[node.index()].transfers.end(frame) {
-                    self.controllers.devices[node.index()].pages.count_transfer(transfer.recalls());
-                    self.end_transfer(transfer);
-                }
-            }
-        }
-    }
-
-    /// The page that a node transfers.
-    fn page_job(&mut self, node: NodeId) -> Option<&mut PageJob> {
-        self.controllers.devices[node.index()].transfers.outgoing.job.as_mut()
-    }
-
-    fn next_page(&mut self, node: NodeId) {
-        let (line, page) = (self.line(), self.paging.page());
-        if !self.controllers.devices[node.index()].transfers.outgoing.start(line, page) {
-            return;
-        }
-        let Some(transfer) = self.page_job(node).map(|job| job.transfer) else { return };
-        self.controllers.devices[node.index()].began = self.kernel.now;
-        if let Some(target) = transfer.target() {
-            let (frame, lines) = (self.frame_number(target), (page.0 / line.0) as u32);
-            self.controllers.devices[node_of(target).index()].transfers.expect(frame, transfer, lines);
-        }
-        let copied = self.paging.spec().copy_lines;
-        let at_once = if transfer.recalls() { self.controllers.gather_lines } else { copied };
-        for _ in 0..at_once {
-            self.next_page_line(node);
-        }
-    }
-
-    fn next_page_line(&mut self, node: NodeId) {
-        if let Some(number) = self.page_job(node).and_then(PageJob::next) {
-            self.take_line(node, number);
-        }
-    }
-
-    /// The device requests the bus to take or to read a line of the page. A planted fault leaves the line in caches.
-    fn take_line(&mut self, node: NodeId, number: u32) {
-        let Some(job) = self.page_job(node) else { return };
-        let (line, recalls) = (job.source_line(number), job.transfer.recalls());
-        let forgotten = recalls && self.strikes(Fault::ForgottenFlush);
-        let purpose = if recalls && !forgotten { Purpose::Gather } else { Purpose::Copy };
-        let now = self.kernel.now;
-        let id = self.bus_transaction(of_device(node, line));
-        self.controllers.devices[node.index()].own.push(Own { id, line, purpose, ready: Time::ZERO });
-        self.request_bus(id, now);
-    }
-
     /// The combined reply to the gathering of a line is there. If the node lacks the right to write it, the transaction is put
     /// off, and the right is requested; otherwise all caches of the node give the line up.
     pub(super) fn gather_line(&mut self, id: EnvelopeId, transaction: Transaction, ready: Time) {
@@ -143,7 +98,7 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
         let mut after = *self.controllers.line(node, line).0;
         if after.rights == Rights::Write && after.is_collecting() {
             self.controllers.devices[node.index()].blocked.push((line, id));
-            return self.put_off_device(transaction);
+            return self.end_bus(node, line);
         }
         let reply = match after.snoop(node, Command::ReadExclusive) {
             Ok(reply) => reply,
@@ -153,7 +108,7 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
         if reply.retry {
             self.controllers.devices[node.index()].waiting.push((line, id));
             self.fetch(node, line);
-            return self.put_off_device(transaction);
+            return self.end_bus(node, line);
         }
         let taken = match self.snoop_for_device(node, line, Command::ReadExclusive) {
             Ok(taken) => taken,
@@ -171,12 +126,8 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
         self.attend(node, line);
         let Some(transfer) = self.page_job(node).map(|job| job.transfer) else { return };
         let start = self.controllers.devices[node.index()].engage(end, self.controllers.timing.occupancy);
-        if let Some(to) = self.target_line(&transfer, line) {
+        if let Some(to) = self.depart(&transfer, line) {
             let version = self.controllers.homes.line(line).contents;
-            self.observation.probe.contents(match transfer.recalls() {
-                true => ContentsEvent::Move { from: line, to },
-                false => ContentsEvent::Copy { from: line, to },
-            });
             self.lend(node, to, version);
             let home = Agent::Home(self.controllers.buses.lines.home(to));
             let message = Message::new(MessageKind::Writeback, to, home, node).with_version(version);
@@ -192,26 +143,5 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
         (place.entry, place.line) = (Some(entry), Some(Line::ABSENT));
         let line = Line { writeback: Some(version), ..Line::ABSENT };
         self.controllers.devices[node.index()].lines.insert(to, Kept { line, ..Kept::default() });
-    }
-
-    /// A line of the page has left its source.
-    fn end_page_line(&mut self, node: NodeId) {
-        let Some(job) = self.page_job(node) else { return };
-        if !job.end_line() {
-            return self.next_page_line(node);
-        }
-        let transfer = job.transfer;
-        let device = &mut self.controllers.devices[node.index()];
-        device.transfers.outgoing.job = None;
-        device.pages.count_job(transfer.recalls(), self.kernel.now - device.began);
-        if transfer.target().is_none() {
-            self.end_transfer(transfer);
-        }
-        self.next_page(node);
-    }
-
-    /// The number of the frame of an address within its node.
-    fn frame_number(&self, at: PhysicalAddr) -> u32 {
-        ((at.0 - address_in(node_of(at), 0).0) / self.paging.page().0) as u32
     }
 }

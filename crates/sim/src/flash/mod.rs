@@ -251,6 +251,8 @@ impl Controller for Magics {
     }
 
     fn transfer(system: &mut System<Self>, transfer: Transfer, at: Time) {
+        // The processor of the source may lose copies at any time, but not within the look-ahead.
+        let at = at.max(system.kernel.now + system.controllers.lookahead);
         system.enqueue_page(transfer, at);
     }
 

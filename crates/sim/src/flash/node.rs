@@ -194,7 +194,10 @@ impl System<Magics> {
         let started = match message.to {
             Agent::Home(home) => {
                 let started = self.handle_at_home(home, &message, from_network);
-                self.note_page_line(home, &message, started);
+                if message.kind == MessageKind::Writeback {
+                    let written = started + self.controllers.design.timing.memory_write;
+                    self.note_page_line(home, message.line, written);
+                }
                 started
             }
             Agent::Node(_) if intervention => return self.intervene(node, id, &message),

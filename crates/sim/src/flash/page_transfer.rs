@@ -13,17 +13,16 @@
 use machine::Description;
 use protocol::Version;
 use protocol::msi::{self, AccessOutcome, CacheLine, Message, MessageKind, Msi, NodeOutcome, Transaction};
-use units::{LineAddr, NodeId, PhysicalAddr, Time};
+use units::{LineAddr, NodeId, Time};
 
 use super::event::{InterfaceStep, MagicEvent};
 use super::handler::Handler;
 use super::transport::is_request;
 use super::{Magics, cpu_of, miss_on};
-use crate::map::{address_in, node_of};
-use crate::observe::ContentsEvent;
-use crate::os::{PageJob, PageStep, Transfer};
+use crate::map::address_in;
+use crate::os::{PageStep, PageTransfers, Transfer};
 use crate::part::{ReferenceCounters, ReferenceCountersSpec};
-use crate::system::System;
+use crate::system::{System, TransfersPages};
 
 /// The reference counters of a machine of `nodes` nodes: one for each page and node.
 pub fn counters(description: &Description, nodes: usize) -> ReferenceCounters {
@@ -33,6 +32,29 @@ pub fn counters(description: &Description, nodes: usize) -> ReferenceCounters {
         block_shift: description.tlb.page.0.trailing_zeros(),
         threshold: description.os.migration_threshold,
     })
+}
+
+impl TransfersPages for Magics {
+    fn transfers(&mut self, node: NodeId) -> &mut PageTransfers {
+        &mut self.nodes[node.index()].pages
+    }
+
+    fn page_event(node: NodeId, step: PageStep) -> MagicEvent {
+        MagicEvent::Interface(cpu_of(node), InterfaceStep::Page(step))
+    }
+
+    /// Takes a line of the page, or repeats the request for it after a NACK.
+    fn take_line(system: &mut System<Self>, node: NodeId, number: u32) {
+        let Some(job) = system.page_job(node) else { return };
+        let (line, transfer, again) = (job.source_line(number), job.transfer, job.awaits(job.source_line(number)));
+        if again {
+            system.repeat_recall(node, line);
+        } else if transfer.recalls() {
+            system.recall(node, number, line);
+        } else {
+            system.read_for_copy(node, line);
+        }
+    }
 }
 
 impl System<Magics> {
@@ -56,68 +78,6 @@ impl System<Magics> {
             self.raise_interrupt(start);
         }
         cycles
-    }
-
-    /// Queues a transfer at its source, to begin at `at`. The processor of the source may lose copies at any time, but not
-    /// within the look-ahead.
-    pub(super) fn enqueue_page(&mut self, transfer: Transfer, at: Time) {
-        let node = node_of(transfer.source());
-        self.controllers.nodes[node.index()].pages.outgoing.enqueue(transfer);
-        let at = at.max(self.kernel.now + self.controllers.lookahead);
-        self.schedule_page_step(node, at, PageStep::Begin);
-    }
-
-    fn schedule_page_step(&mut self, node: NodeId, at: Time, step: PageStep) {
-        self.schedule(node, at, MagicEvent::Interface(cpu_of(node), InterfaceStep::Page(step)));
-    }
-
-    /// The transfer of a page takes a step.
-    pub(super) fn on_page_step(&mut self, node: NodeId, step: PageStep) {
-        match step {
-            PageStep::Begin => self.next_page(node),
-            PageStep::Left => self.end_page_line(node),
-            PageStep::Line(number) => self.take_line(node, number),
-            PageStep::End(frame) => self.end_incoming(node, frame),
-        }
-    }
-
-    /// The page that a node transfers.
-    fn page_job(&mut self, node: NodeId) -> Option<&mut PageJob> {
-        self.controllers.nodes[node.index()].pages.outgoing.job.as_mut()
-    }
-
-    fn next_page(&mut self, node: NodeId) {
-        let (line, page) = (self.line(), self.paging.page());
-        if !self.controllers.nodes[node.index()].pages.outgoing.start(line, page) {
-            return;
-        }
-        let Some(transfer) = self.page_job(node).map(|job| job.transfer) else { return };
-        if let Some(target) = transfer.target() {
-            let (frame, lines) = (self.frame_number(target), (page.0 / line.0) as u32);
-            self.controllers.nodes[node_of(target).index()].pages.expect(frame, transfer, lines);
-        }
-        for _ in 0..self.paging.spec().copy_lines {
-            self.next_page_line(node);
-        }
-    }
-
-    fn next_page_line(&mut self, node: NodeId) {
-        if let Some(number) = self.page_job(node).and_then(PageJob::next) {
-            self.take_line(node, number);
-        }
-    }
-
-    /// Takes a line of the page, or repeats the request for it after a NACK.
-    fn take_line(&mut self, node: NodeId, number: u32) {
-        let Some(job) = self.page_job(node) else { return };
-        let (line, transfer, again) = (job.source_line(number), job.transfer, job.awaits(job.source_line(number)));
-        if again {
-            self.repeat_recall(node, line);
-        } else if transfer.recalls() {
-            self.recall(node, number, line);
-        } else {
-            self.read_for_copy(node, line);
-        }
     }
 
     /// Recalls a line from all caches. The copy of the node's own processor is taken first.
@@ -246,58 +206,10 @@ impl System<Magics> {
 
     /// A line of the page goes to its new home at `at`.
     fn send_line(&mut self, node: NodeId, at: Time, transfer: Transfer, from: LineAddr, version: Version) {
-        let Some(to) = self.target_line(&transfer, from) else { return };
-        self.observation.probe.contents(match transfer.recalls() {
-            true => ContentsEvent::Move { from, to },
-            false => ContentsEvent::Copy { from, to },
-        });
+        let Some(to) = self.depart(&transfer, from) else { return };
         self.controllers.directory.lend(to, node);
         let home = msi::Agent::Home(self.controllers.lines.home(to));
         let message = Message::new(MessageKind::Writeback, to, home, node).with_version(version);
         self.send_message(node, at, message, Handler::Supply);
-    }
-
-    /// A line of the page has left its source.
-    fn end_page_line(&mut self, node: NodeId) {
-        let Some(job) = self.page_job(node) else { return };
-        if !job.end_line() {
-            return self.next_page_line(node);
-        }
-        let transfer = job.transfer;
-        self.controllers.nodes[node.index()].pages.outgoing.job = None;
-        if transfer.target().is_none() {
-            self.end_transfer(transfer);
-        }
-        self.next_page(node);
-    }
-
-    /// A home has handled a message, whose handler started at `started`: the writeback of a line whose frame stands for a page
-    /// elsewhere is a line of that page.
-    #[inline]
-    pub(super) fn note_page_line(&mut self, home: NodeId, message: &Message, started: Time) {
-        if message.kind == MessageKind::Writeback && self.memory.map.frames.remote_line(message.line).is_some() {
-            self.receive_page_line(home, message.line, started);
-        }
-    }
-
-    fn receive_page_line(&mut self, home: NodeId, line: LineAddr, started: Time) {
-        let frame = self.frame_number(self.memory.map.lines.address(line));
-        let Magics { design, nodes, .. } = &mut self.controllers;
-        if nodes[home.index()].pages.receive(frame) {
-            let written = started + design.timing.memory_write;
-            self.schedule_page_step(home, written, PageStep::End(frame));
-        }
-    }
-
-    /// The last line of a page is in its frame.
-    fn end_incoming(&mut self, home: NodeId, frame: u32) {
-        if let Some(transfer) = self.controllers.nodes[home.index()].pages.end(frame) {
-            self.end_transfer(transfer);
-        }
-    }
-
-    /// The number of the frame of an address within its node.
-    fn frame_number(&self, at: PhysicalAddr) -> u32 {
-        ((at.0 - address_in(node_of(at), 0).0) / self.paging.page().0) as u32
     }
 }

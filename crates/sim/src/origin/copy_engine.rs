@@ -13,7 +13,6 @@ use units::{CpuId, LineAddr, NodeId, Time};
 
 use super::{HubEvent, Hubs};
 use crate::map::node_of;
-use crate::observe::ContentsEvent;
 use crate::os::{PageJob, PageJobs, Transfer};
 use crate::part::CachedCopy;
 use crate::processor::Post;
@@ -75,8 +74,8 @@ impl System<Hubs> {
     }
 
     fn next_page(&mut self, node: NodeId) {
-        let (line, page) = (self.line(), self.paging.page());
-        if self.controllers.hubs[node.index()].engine.pages.start(line, page) {
+        let (line, page, now) = (self.line(), self.paging.page(), self.kernel.now);
+        if self.controllers.hubs[node.index()].engine.pages.start(line, page, now) {
             for _ in 0..self.paging.spec().copy_lines {
                 self.next_line(node);
             }
@@ -203,11 +202,7 @@ impl System<Hubs> {
     fn write_line(&mut self, node: NodeId, number: u32, version: Version) {
         let Some(job) = self.job(node) else { return };
         let (transfer, from) = (job.transfer, job.source_line(number));
-        let Some(line) = self.target_line(&transfer, from) else { return };
-        self.observation.probe.contents(match transfer.recalls() {
-            true => ContentsEvent::Move { from, to: line },
-            false => ContentsEvent::Copy { from, to: line },
-        });
+        let Some(line) = self.depart(&transfer, from) else { return };
         let agent = self.controllers.agent(node);
         self.controllers.directory.line(line).0 =
             DirectoryEntry { state: DirectoryState::Exclusive, owner: agent, ..DirectoryEntry::UNOWNED };

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use units::{Bytes, LineAddr, PhysicalAddr};
+use units::{Bytes, LineAddr, PhysicalAddr, Time};
 
 use super::paging::PageNumber;
 
@@ -51,6 +51,8 @@ impl Transfer {
 pub struct PageJob {
     /// The transfer.
     pub transfer: Transfer,
+    /// The time at which it began.
+    pub began: Time,
     /// The first line of the source frame.
     from: LineAddr,
     /// The first line of the target frame, if there is one.
@@ -64,9 +66,9 @@ pub struct PageJob {
 }
 
 impl PageJob {
-    fn new(transfer: Transfer, line: Bytes, page: Bytes) -> Self {
+    fn new(transfer: Transfer, line: Bytes, page: Bytes, began: Time) -> Self {
         let (from, to) = (transfer.source().line(line), transfer.target().map(|to| to.line(line)));
-        Self { transfer, from, to, lines: (page.0 / line.0) as u32, begun: 0, done: 0, under_way: Vec::new() }
+        Self { transfer, began, from, to, lines: (page.0 / line.0) as u32, begun: 0, done: 0, under_way: Vec::new() }
     }
 
     /// The number of the next line to begin with, if one is left.
@@ -140,12 +142,12 @@ impl PageJobs {
         self.job.as_ref().is_some_and(|job| job.awaits(line))
     }
 
-    /// Begins with the next transfer, unless one is under way. Returns whether it has.
-    pub fn start(&mut self, line: Bytes, page: Bytes) -> bool {
+    /// Begins with the next transfer at `now`, unless one is under way. Returns whether it has.
+    pub fn start(&mut self, line: Bytes, page: Bytes, now: Time) -> bool {
         if self.job.is_some() {
             return false;
         }
-        self.job = self.queue.pop_front().map(|transfer| PageJob::new(transfer, line, page));
+        self.job = self.queue.pop_front().map(|transfer| PageJob::new(transfer, line, page, now));
         self.job.is_some()
     }
 }

@@ -1,5 +1,8 @@
 //! Counters of the misses of each node on each page of each home's memory, reads and writes apart, which select pages to migrate
 //! and to replicate (Lai and Falsafi 2000, Section 3.1).
+//!
+//! The document leaves two things open, which were chosen by which programs of its Table 4 migrate and which replicate: counters start
+//! anew after so many misses on their own page, and the home's own writes do not count as write misses.
 
 use units::{NodeId, PhysicalAddr};
 

@@ -228,13 +228,8 @@ impl<C: OnBus> System<C> {
         self.end_bus(node, line);
     }
 
-    /// The device's transaction is put off: it requests the bus again later.
-    pub fn put_off_device(&mut self, Transaction { node, line, .. }: Transaction) {
-        self.end_bus(node, line);
-    }
-
     /// A transaction on `line` is complete or put off: the next may start.
-    fn end_bus(&mut self, node: NodeId, line: LineAddr) {
+    pub fn end_bus(&mut self, node: NodeId, line: LineAddr) {
         self.controllers.buses().node(node).wires.complete(line);
         self.grant_bus(node);
     }

@@ -10,6 +10,7 @@ mod measured;
 mod misses;
 mod movement;
 mod observation;
+mod page_steps;
 mod paging;
 mod process;
 mod programs;
@@ -42,6 +43,7 @@ use crate::{Mode, Options, SimError};
 pub use bus::BusTiming;
 pub use controller::{Blueprint, Controller, Held};
 pub use misses::{Crossing, Served};
+pub use page_steps::TransfersPages;
 pub use programs::ThreadReport;
 pub use schedule::Job;
 

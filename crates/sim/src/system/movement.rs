@@ -6,6 +6,7 @@ use units::{CpuId, LineAddr, NodeId, PhysicalAddr};
 use super::{Controller, System};
 use crate::kernel::{Event, PageEvent};
 use crate::map::node_of;
+use crate::observe::ContentsEvent;
 use crate::os::{Discovery, PageOperation, Transfer};
 
 impl<C: Controller> System<C> {
@@ -87,10 +88,20 @@ impl<C: Controller> System<C> {
     }
 
     /// The line that a line of the source frame of a transfer is written to, if the transfer has a target.
-    pub fn target_line(&self, transfer: &Transfer, source: LineAddr) -> Option<LineAddr> {
+    fn target_line(&self, transfer: &Transfer, source: LineAddr) -> Option<LineAddr> {
         let (frames, node) = (&self.memory.map.frames, node_of(transfer.target()?));
         // A copy may be read from another copy, which stands for the same page.
         frames.local_line(node, frames.remote_line(source).unwrap_or(source))
+    }
+
+    /// A line of the source frame goes on its way. Returns the line that it is written to, if the transfer has a target.
+    pub fn depart(&mut self, transfer: &Transfer, from: LineAddr) -> Option<LineAddr> {
+        let to = self.target_line(transfer, from)?;
+        self.observation.probe.contents(match transfer.recalls() {
+            true => ContentsEvent::Move { from, to },
+            false => ContentsEvent::Copy { from, to },
+        });
+        Some(to)
     }
 
     /// A transfer is complete: processors with bus errors on the old frame, or waiting for the new one, go on.

@@ -69,6 +69,7 @@ section! {
         /// Misses on a page after which its counters are reset.
         reset: u32 = "reset_misses", count(1, 1_000_000_000), or 32_000;
         /// Lines of a page that the device takes from all caches at once: a flush of the page by hardware (Section 3.1).
+        /// Assumed: no document gives their number.
         gather_lines: u32 = "gather_lines", count(1, 64), or 8;
         /// Misses of a node before a page cache may take a page, if there is one, so that the counters see them first.
         relocation_delay: u32 = "relocation_delay_misses", count(0, 1_000_000_000), or 32_000;
