@@ -1,15 +1,19 @@
-//! One progress display on standard error, and only where a person is looking. How far a command is, is known in any case.
+//! One progress display on standard error, and only where a person is looking. How far a command is, is known in any case, and
+//! told in lines to a program that asks for them (`CCNUMA_PROGRESS=lines`), such as the Python package.
 
 use std::fmt::Write;
 use std::io::{self, IsTerminal};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 /// The displays there are, the innermost last: what an interruption clears, and tells of.
 static SHOWN: Mutex<Vec<ProgressBar>> = Mutex::new(Vec::new());
+
+/// Whether another program reads how far this one is: a line `progress: DONE of ALL WHAT` for each step, `?` for an unknown number.
+static LINES: LazyLock<bool> = LazyLock::new(|| std::env::var_os("CCNUMA_PROGRESS").is_some_and(|asked| asked == "lines"));
 
 /// How long a program runs before something is said, and how much longer each time.
 const FIRST_WORD: Duration = Duration::from_secs(5);
@@ -36,7 +40,9 @@ pub fn bar(total: usize, what: impl Into<String>) -> Bar {
         bar.enable_steady_tick(TICK);
     }
     shown().push(bar.clone());
-    Bar(bar)
+    let bar = Bar(bar);
+    bar.tell();
+    bar
 }
 
 /// What is left to do, once there is something to judge by.
@@ -58,17 +64,27 @@ impl Bar {
     /// One more step is done.
     pub fn step(&self) {
         self.0.inc(1);
+        self.tell();
     }
 
     /// So many steps are done.
     pub fn at(&self, done: usize) {
         self.0.set_position(done as u64);
+        self.tell();
     }
 
     /// So many steps are done, of a number that grows.
     pub fn at_of(&self, done: usize, total: usize) {
         self.0.set_length(total as u64);
         self.at(done);
+    }
+
+    /// Tells a program that reads it how far the work is.
+    fn tell(&self) {
+        if *LINES {
+            let all = self.0.length().filter(|&all| all > 0).map_or_else(|| "?".to_owned(), |all| all.to_string());
+            eprintln!("progress: {} of {all} {}", self.0.position(), self.0.message());
+        }
     }
 }
 
