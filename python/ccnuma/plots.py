@@ -75,9 +75,12 @@ def _varying(rows: Sequence[dict[str, Any]], names: Sequence[str]) -> list[str]:
 
 
 def _run_columns(rows: Sequence[dict[str, Any]]) -> list[str]:
-    parameters = sorted({key for row in rows for key in row if key.startswith("parameters.")})
-    policies = ["program", "machine", "protocol", "placement", "scheduler", "barrier", "locks", "seed", *parameters]
-    found = _varying(rows, policies)
+    keys = sorted({key for row in rows for key in row if key.startswith("parameters.")})
+    # Programs differ in what parameters they have: one tells runs apart that has several values for one program.
+    values: dict[str, set[tuple[str, str]]] = {key: {(row["program"], str(row[key])) for row in rows if row.get(key) is not None} for key in keys}
+    parameters = [key for key in keys if len(values[key]) > len({program for program, _ in values[key]})]
+    policies = ["program", "machine", "protocol", "placement", "scheduler", "barrier", "locks", "seed"]
+    found = [*_varying(rows, policies), *parameters]
     # A varied parameter of a machine is part of its name; so is a protocol that was asked for.
     return [name for name in found if not (name == "protocol" and "machine" in found)]
 
