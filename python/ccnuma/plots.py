@@ -178,7 +178,9 @@ def _measured(wanted: Callable[[str], bool], label: str) -> Callable[[Results[An
             joined = horizontal[2] and len(points) > 1
             style: dict[str, Any] = {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)]}
             ax.plot([x for x, _ in points], [y for _, y in points], label=name, linestyle="-" if joined else "", markersize=4, **style)
-        if horizontal[0].endswith("(KiB)"):
+        if not horizontal[0].endswith("(KiB)"):
+            ax.xaxis.get_major_locator().set_params(integer=True)
+        else:
             ax.set_xscale("log", base=2)
             ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         ax.set_ylim(bottom=0)

@@ -16,7 +16,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use failure::Failure;
 
@@ -68,6 +68,8 @@ enum Command {
     Info(commands::profile::info::InfoCommand),
     Dump(Box<commands::profile::dump::DumpCommand>),
     Schema(commands::schema::SchemaCommand),
+    #[command(hide = true)]
+    Manual(commands::manual::ManualCommand),
 }
 
 /// Runs a subcommand; its exit code.
@@ -91,6 +93,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Info(command) => command.run().map(|()| true),
         Command::Dump(command) => command.run().map(|()| true),
         Command::Schema(command) => command.run().map(|()| true),
+        Command::Manual(command) => command.run(&CommandLine::command()).map(|()| true),
     };
     // Whatever ran and found a failure says so by its exit code.
     done.map(|done| if done { ExitCode::SUCCESS } else { ExitCode::from(1) })

@@ -6,6 +6,7 @@ pub mod diagnose;
 pub mod diagnose_host;
 pub mod fit;
 pub mod machines;
+pub mod manual;
 pub mod profile;
 pub mod report;
 pub mod reproduce;
