@@ -60,9 +60,11 @@ def plot(results: Results[Any], kind: Optional[str] = None, *, ax: Optional[Axes
     if chosen not in own:
         raise BadInput(f"kind={kind!r}: no drawing of {results!r}; accepted: {' '.join(own) or 'simulations, reproductions, measurements, findings'}")
     pyplot = _optional.need("matplotlib.pyplot", "plot()")
+    # Outside of the context, which would take back what a notebook's backend sets when it is loaded.
+    figure = pyplot.figure(figsize=(8, 4.5), layout="constrained") if ax is None else None
     with pyplot.rc_context(STYLE):
-        if ax is None:
-            _, ax = pyplot.subplots(figsize=(8, 4.5), layout="constrained")
+        if figure is not None:
+            ax = figure.add_subplot()
         assert ax is not None
         own[chosen](results, ax)
         if title:

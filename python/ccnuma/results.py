@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from typing import TYPE_CHECKING, Any, Generic, Iterator, Optional, Sequence, TypeVar, Union, overload
 
 from . import _optional, records
 from ._command import Outcome
-from ._errors import CcnumaError
+from ._errors import BadInput, CcnumaError
 
 if TYPE_CHECKING:
     import pandas
@@ -65,6 +66,17 @@ class Results(Sequence[R], Generic[R]):
     def __iter__(self) -> Iterator[R]:
         return iter(self._records)
 
+    def where(self, **values: Any) -> Results[R]:
+        """The records whose fields have these values, or one of those of a list: ``where(series="places", state=["CEXH", "CEXM"])``."""
+        for name in values:
+            if self._rows and name not in self._rows[0]:
+                raise BadInput(f"{name}: there is no such field; accepted: {' '.join(self._rows[0])}")
+        chosen = [number for number, row in enumerate(self._rows) if all(_matches(row[name], value) for name, value in values.items())]
+        found: Results[R] = copy.copy(self)
+        found._records = tuple(self._records[number] for number in chosen)
+        found._rows = tuple(self._rows[number] for number in chosen)
+        return found
+
     def rows(self, origin: bool = False) -> list[dict[str, Any]]:
         """The records as flat rows: a map such as ``spent_ns`` has a column for each key (``spent_ns.busy``).
 
@@ -119,6 +131,10 @@ class Results(Sequence[R], Generic[R]):
             return None
         html: str = self.df()._repr_html_()  # type: ignore[operator]
         return html
+
+
+def _matches(found: Any, wanted: Any) -> bool:
+    return found in wanted if isinstance(wanted, (list, tuple, set)) else bool(found == wanted)
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:

@@ -35,6 +35,14 @@ def test_parts_are_tables_of_their_own():
         runs.parts("rooms")
 
 
+def test_records_are_chosen_by_their_fields(small):
+    chosen = small.where(program="private", cpus=[1, 4])
+    assert [(run.program, run.cpus) for run in chosen] == [("private", 1), ("private", 4)]
+    assert len(chosen.df()) == 2 and len(small) == 6
+    with pytest.raises(cc.BadInput, match="accepted: program machine"):
+        small.where(processor=1)
+
+
 def test_records_are_saved_and_loaded(small, tmp_path):
     file = tmp_path / "runs.jsonl"
     small.save(str(file))
