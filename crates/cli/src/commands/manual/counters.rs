@@ -49,7 +49,7 @@ pub fn metrics() -> Page {
     let mut text = String::from("# Metrics\n\n");
     text.push_str("Metrics are formulas over counters, used by `sar`, `run`, `dump` and `report` alike. Those marked with * are ");
     text.push_str("shown without being asked for. Your own are written in the same way (`--metrics FILE`).\n\n");
-    let metrics = trace::built_in();
+    let metrics = trace::metric::built_in();
     let mut groups: Vec<&str> = metrics.iter().map(|metric| metric.group.as_str()).collect();
     groups.dedup();
     for group in groups {
