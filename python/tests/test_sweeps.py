@@ -1,8 +1,11 @@
 """Sweeps: studies as mappings, on executors, interrupted and gone on with."""
 
 import concurrent.futures
+import os
+import pathlib
 import signal
 import subprocess
+import sys
 
 import pytest
 
@@ -118,3 +121,43 @@ def test_a_run_that_fails_is_an_error_with_its_text(tmp_path):
 def test_a_wrong_study_is_refused_in_the_commands_words(tmp_path):
     with pytest.raises(cc.BadInput, match="machine"):
         cc.runs({"sim": {"machine": "flash-4p"}}, tmp_path / "study")
+
+
+def by_parsl(folder):
+    pytest.importorskip("parsl")
+    from parsl.concurrent import ParslPoolExecutor
+    from parsl.config import Config
+    from parsl.executors import HighThroughputExecutor
+    from parsl.providers import LocalProvider
+
+    workers = HighThroughputExecutor(
+        label="here", max_workers_per_node=2, cores_per_worker=1, address="127.0.0.1", encrypted=False, provider=LocalProvider()
+    )
+    return ParslPoolExecutor(Config(executors=[workers], run_dir=str(folder / "parsl"), usage_tracking=0))
+
+
+def by_dask(folder):
+    pytest.importorskip("distributed")
+    from distributed import Client
+
+    client = Client(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, local_directory=str(folder / "dask"))
+    return client.get_executor()
+
+
+@needs_sweep
+@pytest.mark.parametrize("engine", [by_parsl, by_dask])
+def test_an_engine_of_others_gives_the_same_bytes(engine, root, tmp_path, monkeypatch):
+    # Its workers import the package, and its own programs are beside the interpreter.
+    monkeypatch.setenv("PYTHONPATH", str(root / "python"))
+    monkeypatch.setenv("PATH", f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}")
+    executor = engine(tmp_path)
+    try:
+        found = cc.sweep(STUDY, tmp_path / "a", executor=executor)
+    finally:
+        executor.shutdown()
+        client = getattr(executor, "_client", None)
+        if client is not None:
+            client.shutdown()
+    assert len(found) == 12
+    cc.sweep(STUDY, tmp_path / "b")
+    assert (tmp_path / "a/results.parquet").read_bytes() == (tmp_path / "b/results.parquet").read_bytes()

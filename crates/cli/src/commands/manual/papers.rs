@@ -89,7 +89,7 @@ fn errors(rows: &[&ReproductionRow]) -> String {
     let summary = ErrorSummary::of("", rows.iter().copied());
     let mut text = match (summary.median_pct, summary.max_pct) {
         (Some(median), Some(largest)) => format!(
-            "Of {} figures that can be compared the median error is {median:.1} %, the largest {largest:.1} %; {} were calibrated on.",
+            "Of {} figures that can be compared the median error is {median:.1} %, the largest {largest:.1} %; the machine was calibrated on {} of them.",
             summary.compared, summary.calibrated
         ),
         _ => "None of its published figures is in this repository: ours are predictions.".to_owned(),
