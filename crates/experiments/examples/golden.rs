@@ -101,5 +101,5 @@ fn runs() -> Result<Vec<golden::RunFigure>, Box<dyn std::error::Error>> {
 fn write_readme(record: &GoldenRecord) -> Result<(), Box<dyn std::error::Error>> {
     let file = root().join("README.md");
     let readme = std::fs::read_to_string(&file)?;
-    Ok(std::fs::write(&file, golden::with_accuracy(&readme, &golden::accuracy(&record.figures)?)?)?)
+    Ok(std::fs::write(&file, golden::with_accuracy(&readme, &golden::accuracy_by_paper(&record.figures)?)?)?)
 }

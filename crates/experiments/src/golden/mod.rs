@@ -17,7 +17,7 @@ use record::ReproductionRow;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-pub use accuracy::{accuracy, with_accuracy};
+pub use accuracy::{accuracy, accuracy_by_paper, with_accuracy};
 pub use figures::{Selection, published_figures, selections};
 pub use runs::{Run, RunFigure, runs};
 
