@@ -181,7 +181,7 @@ def _measured(wanted: Callable[[str], bool], label: str) -> Callable[[Results[An
             style: dict[str, Any] = {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)]}
             ax.plot([x for x, _ in points], [y for _, y in points], label=name, linestyle="-" if joined else "", markersize=4, **style)
         if not horizontal[0].endswith("(KiB)"):
-            ax.xaxis.get_major_locator().set_params(integer=True)
+            ax.locator_params(axis="x", integer=True)
         else:
             ax.set_xscale("log", base=2)
             ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
