@@ -1,10 +1,13 @@
 //! What tells a run from all others: its key, under which results are kept and found again.
 
-use std::fmt;
 use std::hash::Hasher;
+use std::io::{self, Read};
+use std::path::Path;
+use std::{fmt, fs};
 
 use record::SimulationRow;
 use twox_hash::XxHash64;
+use units::Bytes;
 
 /// What the record of a program's run tells beside what all tell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -63,6 +66,34 @@ impl fmt::Display for RunKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:032x}", self.0)
     }
+}
+
+/// A hash of all that a file holds, or all files of a folder, in hexadecimal.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn content_digest(path: &Path) -> io::Result<String> {
+    fn add(path: &Path, hasher: &mut XxHash64) -> io::Result<()> {
+        if path.is_dir() {
+            let mut entries = fs::read_dir(path)?.collect::<Result<Vec<_>, _>>()?;
+            entries.sort_by_key(fs::DirEntry::file_name);
+            for entry in entries {
+                hasher.write(entry.file_name().as_encoded_bytes());
+                add(&entry.path(), hasher)?;
+            }
+            return Ok(());
+        }
+        let (mut file, mut bytes) = (fs::File::open(path)?, vec![0; Bytes::from_mib(1).0 as usize]);
+        loop {
+            match file.read(&mut bytes)? {
+                0 => return Ok(()),
+                read => hasher.write(&bytes[..read]),
+            }
+        }
+    }
+    let mut hasher = XxHash64::with_seed(0);
+    add(path, &mut hasher)?;
+    Ok(format!("{:016x}", hasher.finish()))
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ pub mod utilisation;
 pub mod variant;
 
 pub use error::ExperimentError;
-pub use key::{Detail, RunKey};
+pub use key::{Detail, RunKey, content_digest};
 pub use outcome::{Outcome, Outcomes};
 pub use reproduction::{FailedMeasurement, PreparedTable, Reproduction};
 pub use run::{Finished, run, run_once, run_plan, run_program, run_windows, suite_settings};

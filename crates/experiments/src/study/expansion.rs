@@ -2,7 +2,6 @@
 //! `ccnuma bench`.
 
 use std::collections::{BTreeSet, HashSet};
-use std::hash::Hasher;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,15 +9,13 @@ use bench::{Layout, Suite, SuiteScope};
 use machine::{Description, DescriptionError, Resolved};
 use record::{RunState, SweepRunRow, Work};
 use sim::Options;
-use twox_hash::XxHash64;
-use units::Bytes;
 use workloads::{Matrix, Workload};
 
 use super::file::{Axis, BenchBlock, Block, Keyed, Place, ProgramEntry, SimBlock, StudyError};
 use super::run::{StudyRun, Task};
 use super::{Study, label};
 use crate::error::ExperimentError;
-use crate::key::{Detail, RunKey};
+use crate::key::{Detail, RunKey, content_digest};
 use crate::run::suite_settings;
 use crate::simulation::{Simulation, Sweep, Variations, digest, protocol};
 use crate::variant;
@@ -228,7 +225,8 @@ impl Expansion<'_> {
         if Workload::all().iter().any(|known| known.name() == named.value) || !path.exists() {
             return Ok((named.value.clone(), None));
         }
-        let content = content(&path).map_err(|error| refused(&named.at, format!("{}: {error}", path.display())))?;
+        let content =
+            content_digest(&path).map_err(|error| refused(&named.at, format!("{}: {error}", path.display())))?;
         Ok((path.display().to_string(), Some(content)))
     }
 
@@ -280,29 +278,4 @@ fn place_of_key<'a>(error: &DescriptionError, varied: &'a [Keyed<String>], machi
 
 fn values_of(parameters: &[Keyed<u64>]) -> Vec<(String, Vec<u64>)> {
     parameters.iter().map(|(key, values)| (key.clone(), values.iter().map(|each| each.value).collect())).collect()
-}
-
-/// A hash of all that a file holds, or all files of a folder.
-fn content(path: &Path) -> std::io::Result<String> {
-    fn add(path: &Path, hasher: &mut XxHash64) -> std::io::Result<()> {
-        if path.is_dir() {
-            let mut entries = std::fs::read_dir(path)?.collect::<Result<Vec<_>, _>>()?;
-            entries.sort_by_key(std::fs::DirEntry::file_name);
-            for entry in entries {
-                hasher.write(entry.file_name().as_encoded_bytes());
-                add(&entry.path(), hasher)?;
-            }
-            return Ok(());
-        }
-        let (mut file, mut bytes) = (std::fs::File::open(path)?, vec![0; Bytes::from_mib(1).0 as usize]);
-        loop {
-            match std::io::Read::read(&mut file, &mut bytes)? {
-                0 => return Ok(()),
-                read => hasher.write(&bytes[..read]),
-            }
-        }
-    }
-    let mut hasher = XxHash64::with_seed(0);
-    add(path, &mut hasher)?;
-    Ok(format!("{:016x}", hasher.finish()))
 }

@@ -8,19 +8,19 @@ mod parquet;
 mod run;
 mod shard;
 mod store;
+mod work;
 
-use std::collections::HashMap;
 use std::path::Path;
 
 use machine::Description;
 
-use crate::key::RunKey;
 pub use file::{Place, StudyError};
 pub use merged::{Merged, MergedRun, merge};
 pub use parquet::{ParquetError, write_parquet};
 pub use run::{Executed, Records, StudyRun};
 pub use shard::{Shard, ShardError};
 pub use store::{Claim, Claimed, Store, StoreError};
+pub use work::{Tally, Told, work_off};
 
 /// The runs that a file asks for, each once, in the order of the file.
 pub struct Study {
@@ -46,21 +46,16 @@ impl Study {
         expansion::study(&file::blocks(&file, &text)?, folder, software)
     }
 
-    /// Where each run stands.
-    pub fn places(&self) -> HashMap<RunKey, usize> {
-        self.runs.iter().enumerate().map(|(place, run)| (run.key, place)).collect()
-    }
-
-    /// The run whose key begins with `start`.
+    /// The place of the run whose key begins with `start`.
     ///
     /// # Errors
     /// When there is none or several, in words.
-    pub fn named(&self, start: &str) -> Result<&StudyRun, String> {
+    pub fn named(&self, start: &str) -> Result<usize, String> {
         const LEAST: usize = 8;
-        let fitting = || self.runs.iter().filter(|run| run.key.to_string().starts_with(start));
+        let fitting = || self.runs.iter().enumerate().filter(|(_, run)| run.row.key.starts_with(start));
         let accepted = "a key of --list, or its first digits, 8 at least";
         match (start.len() >= LEAST, fitting().count()) {
-            (true, 1) => fitting().next().ok_or_else(|| accepted.to_owned()),
+            (true, 1) => fitting().next().map(|(place, _)| place).ok_or_else(|| accepted.to_owned()),
             (false, _) => Err(format!("too short for a key; accepted: {accepted}")),
             (_, 0) => Err(format!("the study has no run of this key; accepted: {accepted}")),
             (_, count) => Err(format!("{count} runs have keys that begin so; accepted: {accepted}")),
