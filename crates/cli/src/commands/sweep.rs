@@ -105,8 +105,9 @@ impl SweepCommand {
         if let Some(jobs) = self.jobs {
             parallel::limit(jobs.into()).map_err(Failure::run)?;
         }
-        let store = Store::open(&self.folder(), provenance::of_software())
-            .map_err(|error| Failure::Input(format!("--into {error}")))?;
+        let store = Store::open(&self.folder(), provenance::of_software()).map_err(|error| {
+            Failure::Input(format!("--into {error}; accepted: a directory that can be made and written to"))
+        })?;
         let tally = self.work(&study, &store, &places)?;
         if let Some((place, reason)) = tally.failed.first() {
             let (count, all, run) = (tally.failed.len(), places.len(), &study.runs[*place].row.run);
