@@ -337,7 +337,6 @@ fn what_is_wrong_with_a_study_is_said_with_its_line() {
     refused(&format!("{sim}placement = [\"fist-touch\"]\n"), &["study.toml:4: ", "first-touch"]);
     refused(&format!("{sim}barrier = [\"ideal\", \"tre\"]\n"), &["study.toml:4: ", "tre", "accepted: "]);
     refused(&format!("{sim}vary = {{ tlb = 3 }}\n"), &["study.toml:4: ", "tlb", "TABLE.KEY"]);
-    refused(&format!("{sim}[sim.vary]\n"), &["study.toml:4: "]);
     refused(&format!("{sim}vary.tlb.mis_ns = [1, 2]\n"), &["study.toml:4: ", "did you mean tlb.miss_ns?"]);
     refused(&format!("{sim}vary.tlb.miss_ns = [1, \"much\"]\n"), &["study.toml:4: ", "much"]);
     refused(&format!("{sim}matrix = \"none.mtx\"\n"), &["study.toml:4: ", "none.mtx", "bcsstk14"]);

@@ -83,10 +83,10 @@ impl Expansion<'_> {
 
     /// A run of a program; `content` tells what a trace holds.
     fn simulation(&self, simulation: Simulation, detail: Detail, content: Option<&str>) -> StudyRun {
-        let identity = simulation.identity();
+        let row = simulation.row(true);
+        let identity = row.identity();
         let identity = content.map_or(identity.clone(), |content| format!("{identity} {content}"));
         let key = RunKey::of_simulation(self.software, detail, &identity);
-        let row = simulation.row(true);
         let row = SweepRunRow {
             key: key.to_string(),
             state: RunState::Left,

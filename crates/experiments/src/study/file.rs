@@ -365,7 +365,7 @@ impl<'r, 't> Table<'r, 't> {
             let value = read(element.get_ref());
             value
                 .map(|value| At { at, value })
-                .ok_or_else(|| self.reader.wrong(key, element, "it cannot stand here", accepted))
+                .ok_or_else(|| self.reader.wrong(key, element, "not a valid value", accepted))
         };
         elements.into_iter().map(element).collect()
     }
@@ -391,7 +391,7 @@ impl<'r, 't> Table<'r, 't> {
         read: impl Fn(&DeValue<'t>) -> Option<T>,
     ) -> Result<Option<T>, StudyError> {
         let Some(value) = self.get(key) else { return Ok(None) };
-        let wrong = || self.reader.wrong(&self.named(key), value, "it cannot stand here", accepted);
+        let wrong = || self.reader.wrong(&self.named(key), value, "not a valid value", accepted);
         read(value.get_ref()).map(Some).ok_or_else(wrong)
     }
 
@@ -477,7 +477,7 @@ impl<'r, 't> Table<'r, 't> {
                 DeValue::Table(table) => {
                     self.program(self.reader.table(&self.named("programs"), table, element.span().start))?
                 }
-                _ => return Err(self.reader.wrong(&self.named("programs"), element, "it cannot stand here", PROGRAMS)),
+                _ => return Err(self.reader.wrong(&self.named("programs"), element, "not a valid value", PROGRAMS)),
             });
         }
         if found.is_empty() {
