@@ -34,6 +34,7 @@ use failure::Failure;
   ccnuma reproduce prestor/4.11            remote latency by distance: ours, theirs, error
   ccnuma fit -m dresden                    recover what a machine's parts cost from measurements
   ccnuma sim -m arctic migratory --stats   run a program on a simulated machine
+  ccnuma sweep study.toml                  many runs, on one machine or by a cluster's scheduler
   ccnuma diagnose -m flash-scaled-32p art  why it does not scale, and what repairing it gains
   ccnuma cc -O2 fft.c -o fft -lm           compile a program of your own for simulation
   ccnuma sar 1                             what this computer's nodes do, second by second
@@ -56,6 +57,7 @@ enum Command {
     Fit(Box<commands::fit::FitCommand>),
     Verify(commands::verify::VerifyCommand),
     Sim(Box<commands::sim::SimCommand>),
+    Sweep(commands::sweep::SweepCommand),
     Diagnose(Box<commands::diagnose::DiagnoseCommand>),
     Report(Box<commands::report::ReportCommand>),
     Reproduce(commands::reproduce::ReproduceCommand),
@@ -85,6 +87,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Fit(command) => command.run().map(|()| true),
         Command::Verify(command) => command.run(),
         Command::Sim(command) => command.run(),
+        Command::Sweep(command) => command.run(),
         Command::Diagnose(command) => command.run(),
         Command::Report(command) => command.run(),
         Command::Reproduce(command) => command.run().map(|()| true),

@@ -169,6 +169,7 @@ impl RunFlags {
             parameters: self.parameters.values.clone(),
             matrix: self.parameters.matrix()?,
             cpus: cpus.into_iter().collect(),
+            seeds: Vec::new(),
             options: sim::Options { seed: self.seed, ..sim::Options::default() },
         };
         let mut simulations = sweep.simulations().map_err(Failure::input)?;

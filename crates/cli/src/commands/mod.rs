@@ -13,5 +13,6 @@ pub mod reproduce;
 pub mod schema;
 pub mod shims;
 pub mod sim;
+pub mod sweep;
 pub mod topology;
 pub mod verify;
