@@ -140,7 +140,8 @@ fn shells_complete_subcommands_and_flags() {
     let script = installed.printed(&["completions", "bash"]);
     fs::write(installed.path().join("completions"), script).expect("written");
     let typed = "source ./completions; COMP_WORDS=(ccnuma topol); COMP_CWORD=1; _ccnuma ccnuma topol ccnuma; echo ${COMPREPLY[*]}";
-    let completed = Command::new("bash").args(["-c", typed]).current_dir(installed.path()).output().expect("bash starts");
+    let completed =
+        Command::new("bash").args(["-c", typed]).current_dir(installed.path()).output().expect("bash starts");
     assert_eq!(String::from_utf8_lossy(&completed.stdout), "topology\n", "{completed:?}");
     let output = installed.run(&["completions", "csh"]);
     assert_eq!(output.status.code(), Some(2));

@@ -37,7 +37,8 @@ pub fn shared_library(name: TokenStream) -> TokenStream {
 
 fn enclosed(name: &str) -> Result<TokenStream, String> {
     let words: Vec<String> = env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    let dependency = path_of(name, &words).ok_or_else(|| format!("{name}: the compiler was given no such dependency"))?;
+    let dependency =
+        path_of(name, &words).ok_or_else(|| format!("{name}: the compiler was given no such dependency"))?;
     // Checks use the metadata of dependencies, which are not compiled for them.
     if dependency.extension() == Some(OsStr::new("rmeta")) {
         return Ok("::core::option::Option::None".parse().unwrap_or_default());

@@ -2,9 +2,8 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use clap::builder::Resettable;
 use clap::{Args, Command, CommandFactory};
 use clap_mangen::Man;
 
@@ -33,9 +32,11 @@ impl ManCommand {
     /// # Errors
     /// The folder cannot be made, or has other files of these names.
     pub fn run(self) -> Result<(), Failure> {
-        let unmade = |error| Failure::flag("DIR", self.folder.display(), format!("cannot be made: {error}"), "a writable folder");
+        let unmade = |error| {
+            Failure::flag("DIR", self.folder.display(), format!("cannot be made: {error}"), "a writable folder")
+        };
         fs::create_dir_all(&self.folder).map_err(unmade)?;
-        let mut command = CommandLine::command().disable_help_subcommand(true);
+        let mut command = CommandLine::command();
         command.build();
         let files = Files { force: self.force };
         pages(&command).into_iter().try_for_each(|page| self.write(files, page))
@@ -46,13 +47,13 @@ impl ManCommand {
         let mut file = files.whole("DIR", &path, Kind::ManualPage)?;
         file.write_all(&text(page)?)?;
         file.complete()?;
-        print(format!("{}\n", Path::new(&path).display()))
+        print(format!("{}\n", path.display()))
     }
 }
 
 /// A command and all below it.
 fn pages(command: &Command) -> Vec<Command> {
-    let below = command.get_subcommands().filter(|below| !below.is_hide_set());
+    let below = command.get_subcommands().filter(|below| !below.is_hide_set() && below.get_name() != "help");
     std::iter::once(command.clone()).chain(below.flat_map(pages)).collect()
 }
 
@@ -64,7 +65,7 @@ fn name(command: &Command) -> String {
 /// A page in roff. Examples and notes keep their lines.
 fn text(command: Command) -> Result<Vec<u8>, Failure> {
     let notes = command.get_after_long_help().or(command.get_after_help()).map(ToString::to_string);
-    let command = command.after_help(Resettable::Reset).after_long_help(Resettable::Reset);
+    let command = command.after_help(None::<&'static str>).after_long_help(None::<&'static str>);
     let source = concat!("ccnuma ", env!("CARGO_PKG_VERSION"));
     let mut text = Vec::new();
     Man::new(command).source(source).manual("ccNUMA Lab").render(&mut text)?;
@@ -94,9 +95,12 @@ mod tests {
 
     #[test]
     fn every_subcommand_has_a_page_of_its_name() {
-        let mut command = CommandLine::command().disable_help_subcommand(true);
+        let mut command = CommandLine::command();
         command.build();
         let names: Vec<String> = pages(&command).iter().map(name).collect();
-        assert!(["ccnuma", "ccnuma-bench", "ccnuma-machines-show"].iter().all(|page| names.iter().any(|name| name == page)), "{names:?}");
+        assert!(
+            ["ccnuma", "ccnuma-bench", "ccnuma-machines-show"].iter().all(|page| names.iter().any(|name| name == page)),
+            "{names:?}"
+        );
     }
 }

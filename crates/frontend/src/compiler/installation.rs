@@ -42,7 +42,8 @@ fn runtime(
     enclosed: Option<&Enclosed>,
     variable: impl Fn(&str) -> Option<OsString>,
 ) -> Result<PathBuf, CompilerError> {
-    let found = |paths: &[PathBuf]| paths.iter().find_map(|path| path.canonicalize().ok().filter(|path| path.is_file()));
+    let found =
+        |paths: &[PathBuf]| paths.iter().find_map(|path| path.canonicalize().ok().filter(|path| path.is_file()));
     if let Some(named) = variable(VARIABLE).map(PathBuf::from) {
         let named = if named.is_dir() { named.join(LIBRARY) } else { named };
         return found(std::slice::from_ref(&named)).ok_or(CompilerError::NoSuchRuntime { named });

@@ -133,6 +133,8 @@ pub enum CompilerError {
         named: PathBuf,
     },
     /// This command has no runtime: there is none for its platform.
-    #[error("programs are built for simulation on x86-64 Linux with glibc alone; this command was built for another platform")]
+    #[error(
+        "programs are built for simulation on x86-64 Linux with glibc alone; this command was built for another platform"
+    )]
     NoRuntime,
 }
