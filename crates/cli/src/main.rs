@@ -10,6 +10,7 @@ mod output;
 mod platform;
 mod progress;
 mod provenance;
+mod runtime;
 mod size;
 
 use std::ffi::OsString;
@@ -24,7 +25,7 @@ use failure::Failure;
 #[derive(Parser, Debug)]
 #[command(
     name = "ccnuma",
-    version,
+    version = provenance::version(),
     max_term_width = 110,
     after_help = "Examples:
   ccnuma bench                             measure this computer, in under a minute
@@ -72,6 +73,8 @@ enum Command {
     Schema(commands::schema::SchemaCommand),
     #[command(hide = true)]
     Manual(commands::manual::ManualCommand),
+    Completions(commands::completions::CompletionsCommand),
+    Man(commands::man::ManCommand),
 }
 
 /// Runs a subcommand; its exit code.
@@ -97,6 +100,8 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Dump(command) => command.run().map(|()| true),
         Command::Schema(command) => command.run().map(|()| true),
         Command::Manual(command) => command.run(&CommandLine::command()).map(|()| true),
+        Command::Completions(command) => command.run().map(|()| true),
+        Command::Man(command) => command.run().map(|()| true),
     };
     // Whatever ran and found a failure says so by its exit code.
     done.map(|done| if done { ExitCode::SUCCESS } else { ExitCode::from(1) })

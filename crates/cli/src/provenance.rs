@@ -13,6 +13,15 @@ const COMMIT: &str =
 /// The version of this software.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// The platform that this was built for.
+const TARGET: &str = env!("CCNUMA_TARGET");
+
+/// What `--version` prints after the name: version, commit and target.
+pub fn version() -> String {
+    let commit = if COMMIT.is_empty() { String::new() } else { format!("commit {COMMIT}, ") };
+    format!("{VERSION} ({commit}{TARGET})")
+}
+
 /// Of records that tell nothing of this computer.
 pub fn of_software() -> Provenance {
     Provenance::of_software(VERSION, Some(COMMIT).filter(|commit| !commit.is_empty()))
