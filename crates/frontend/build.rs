@@ -22,10 +22,6 @@ fn main() {
         }
     }
     println!("cargo::rustc-env=CCNUMA_BUILD={}-{hash:016x}", env!("CARGO_PKG_VERSION"));
-    // The profile's folder has this script's output in build/PACKAGE-HASH/out, and the libraries that are built in itself.
-    let out = PathBuf::from(env::var_os("OUT_DIR").expect("set by cargo"));
-    let profile = out.ancestors().nth(3).unwrap_or(Path::new("")).display();
-    println!("cargo::rustc-env=CCNUMA_BUILT_IN={profile}");
 }
 
 fn entries(folder: &Path) -> Vec<PathBuf> {

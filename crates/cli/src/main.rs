@@ -10,6 +10,7 @@ mod output;
 mod platform;
 mod progress;
 mod provenance;
+mod runtime;
 mod size;
 
 use std::ffi::OsString;
@@ -24,7 +25,7 @@ use failure::Failure;
 #[derive(Parser, Debug)]
 #[command(
     name = "ccnuma",
-    version,
+    version = provenance::version(),
     max_term_width = 110,
     after_help = "Examples:
   ccnuma bench                             measure this computer, in under a minute
@@ -34,6 +35,7 @@ use failure::Failure;
   ccnuma reproduce prestor/4.11            remote latency by distance: ours, theirs, error
   ccnuma fit -m dresden                    recover what a machine's parts cost from measurements
   ccnuma sim -m arctic migratory --stats   run a program on a simulated machine
+  ccnuma sweep study.toml                  many runs, on one machine or by a cluster's scheduler
   ccnuma diagnose -m flash-scaled-32p art  why it does not scale, and what repairing it gains
   ccnuma cc -O2 fft.c -o fft -lm           compile a program of your own for simulation
   ccnuma sar 1                             what this computer's nodes do, second by second
@@ -56,6 +58,7 @@ enum Command {
     Fit(Box<commands::fit::FitCommand>),
     Verify(commands::verify::VerifyCommand),
     Sim(Box<commands::sim::SimCommand>),
+    Sweep(commands::sweep::SweepCommand),
     Diagnose(Box<commands::diagnose::DiagnoseCommand>),
     Report(Box<commands::report::ReportCommand>),
     Reproduce(commands::reproduce::ReproduceCommand),
@@ -70,6 +73,8 @@ enum Command {
     Schema(commands::schema::SchemaCommand),
     #[command(hide = true)]
     Manual(commands::manual::ManualCommand),
+    Completions(commands::completions::CompletionsCommand),
+    Man(commands::man::ManCommand),
 }
 
 /// Runs a subcommand; its exit code.
@@ -85,6 +90,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Fit(command) => command.run().map(|()| true),
         Command::Verify(command) => command.run(),
         Command::Sim(command) => command.run(),
+        Command::Sweep(command) => command.run(),
         Command::Diagnose(command) => command.run(),
         Command::Report(command) => command.run(),
         Command::Reproduce(command) => command.run().map(|()| true),
@@ -94,6 +100,8 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Dump(command) => command.run().map(|()| true),
         Command::Schema(command) => command.run().map(|()| true),
         Command::Manual(command) => command.run(&CommandLine::command()).map(|()| true),
+        Command::Completions(command) => command.run().map(|()| true),
+        Command::Man(command) => command.run().map(|()| true),
     };
     // Whatever ran and found a failure says so by its exit code.
     done.map(|done| if done { ExitCode::SUCCESS } else { ExitCode::from(1) })

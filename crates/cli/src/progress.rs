@@ -31,7 +31,8 @@ pub struct Bar(ProgressBar);
 /// A bar of `total` steps; shown only if standard error is a terminal.
 pub fn bar(total: usize, what: impl Into<String>) -> Bar {
     let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr());
-    let template = if total == 1 { "{spinner} {msg} {elapsed}" } else { "{msg} {bar:40} {pos}/{len} {elapsed}{left}" };
+    let template =
+        if total == 1 { "{spinner} {msg} {elapsed}" } else { "{msg} {bar:40} {pos}/{len} {prefix}{elapsed}{left}" };
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style.with_key("left", left));
     }
@@ -71,6 +72,17 @@ impl Bar {
     pub fn at(&self, done: usize) {
         self.0.set_position(done as u64);
         self.tell();
+    }
+
+    /// So many steps were done before this began: what is left is judged by those that follow.
+    pub fn begin_at(&self, done: usize) {
+        self.at(done);
+        self.0.reset_eta();
+    }
+
+    /// So many steps are under way.
+    pub fn running(&self, count: usize) {
+        self.0.set_prefix(format!("{count} running, "));
     }
 
     /// So many steps are done, of a number that grows.

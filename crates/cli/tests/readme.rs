@@ -77,8 +77,14 @@ const EXAMPLES: &[(&str, How)] = &[
     ("sim -m arctic migratory", Runs),
     ("reproduce", Runs),
     ("help cc", Runs),
+    ("sweep study.toml", Runs),
+    ("sweep study.toml --shard 2/8", Runs),
+    ("help sweep", Runs),
     ("schema", Runs),
     ("run -- ./prog", Runs),
+    ("--version", Runs),
+    ("completions bash", Runs),
+    ("man ~/.local/share/man/man1", Lacks("a shell, which knows where ~ is")),
     ("cc -O2 -fopenmp stream.c -o stream", Runs),
     ("sar 1", Lacks("it goes on until it is interrupted")),
     ("diagnose -- ./prog", Runs),
@@ -197,7 +203,7 @@ fn is_simulated(session: &Session) -> bool {
     session.line.contains("-m ")
 }
 
-/// A folder with what the examples take: a program, and one to be compiled.
+/// A folder with what the examples take: a program, one to be compiled, and a study.
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let program = folder.path().join("prog");
@@ -206,6 +212,8 @@ fn folder() -> TempDir {
     let source =
         "#include <omp.h>\nint main(void) {\n#pragma omp parallel\n  { (void)omp_get_thread_num(); }\n  return 0;\n}\n";
     fs::write(folder.path().join("stream.c"), source).expect("written");
+    let study = "[[sim]]\nmachines = \"flash-4p\"\nprograms = \"migratory\"\ncpus = [1, 4]\n";
+    fs::write(folder.path().join("study.toml"), study).expect("written");
     folder
 }
 

@@ -4,6 +4,7 @@
 //! A protocol laboratory compares one machine under many protocols. A variant is a description that inherits the machine
 //! and overrides what its name says, so that keys and values are checked, and refused, as those of any file are.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use machine::description::IdealProtocol;
@@ -11,7 +12,7 @@ use machine::{Description, DescriptionError, Resolved};
 use protocol::msi::catalogue;
 
 /// Between the machine and each of its changes.
-const SEPARATOR: char = '+';
+pub(crate) const SEPARATOR: char = '+';
 /// The key that a change without a key of its own is about.
 const PROTOCOL: &str = "directory.protocol";
 /// The base of the protocols that keep sharers in lists of links, and the key that says how many there are.
@@ -71,6 +72,12 @@ pub fn resolve(name: &str) -> Result<Resolved, DescriptionError> {
     }
     let keyed: Vec<_> = changes.iter().flat_map(|change| keys(change)).collect();
     machine::resolve_changed(base, name, &changes.join(", "), &keyed).and_then(with_known_protocol)
+}
+
+/// The parameters (`table.key`) that a machine's name changes, each with its value; of several changes to one, the last.
+pub fn changes(name: &str) -> BTreeMap<&str, &str> {
+    let changes = name.split(SEPARATOR).skip(1).filter_map(|change| change.split_once('='));
+    changes.filter(|(key, _)| key.contains('.')).collect()
 }
 
 /// Refuses a directory protocol that there is not, or that cannot run so; a description by itself knows none.

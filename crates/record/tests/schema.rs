@@ -323,7 +323,8 @@ fn the_schema_has_the_columns_and_knows_maps_and_parts() {
     check::<record::DeadlockRow>(&schema);
     check::<record::MachineRow>(&schema);
     check::<record::ProgramRow>(&schema);
-    assert_eq!(schema["oneOf"].as_array().map(Vec::len), Some(15));
+    check::<record::SweepRunRow>(&schema);
+    assert_eq!(schema["oneOf"].as_array().map(Vec::len), Some(16));
 }
 
 #[test]

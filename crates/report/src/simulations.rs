@@ -356,9 +356,13 @@ pub(crate) fn varied(rows: &[SimulationRow]) -> BTreeSet<(&str, &str)> {
         for (name, &value) in &row.parameters {
             seen.entry((&row.program, name)).or_default().insert(value);
         }
+        seen.entry((&row.program, SEED)).or_default().insert(row.seed);
     }
     seen.into_iter().filter(|(_, values)| values.len() > 1).map(|(key, _)| key).collect()
 }
+
+/// The name under which runs are told apart by their seeds.
+const SEED: &str = "seed";
 
 /// What distinguishes a run beside program, machine and protocol: policies that are not the usual ones, parameters that vary.
 pub(crate) fn with<'r>(
@@ -372,7 +376,9 @@ pub(crate) fn with<'r>(
     let locks = Some(&row.locks).filter(|locks| !["", "llsc", "own"].contains(&locks.as_str()));
     let unusual = unusual.chain(locks.map(|locks| format!("{locks} locks")));
     let differing = row.parameters.iter().filter(|(name, _)| varied.contains(&(row.program.as_str(), name.as_str())));
-    unusual.chain(differing.map(|(name, value)| format!("{name}={value}")))
+    let seed = Some(row.seed).filter(|_| varied.contains(&(row.program.as_str(), SEED)));
+    let seed = seed.map(|seed| format!("{SEED}={seed}"));
+    unusual.chain(differing.map(|(name, value)| format!("{name}={value}"))).chain(seed)
 }
 
 fn us(ns: f64) -> String {

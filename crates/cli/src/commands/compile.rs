@@ -9,6 +9,7 @@ use frontend::compiler::{self, Language, shims};
 use frontend::wrapped::SYMBOLS;
 
 use crate::failure::Failure;
+use crate::runtime::ENCLOSED;
 
 /// Compile a C program for simulation: takes the place of gcc or clang (CC="ccnuma cc")
 #[derive(Args, Debug)]
@@ -93,7 +94,7 @@ impl FortranCommand {
 
 fn run(language: Language, arguments: Vec<OsString>) -> Result<ExitCode, Failure> {
     let tell = |line: &str| eprintln!("ccnuma: {line}");
-    compiler::run(language, SYMBOLS, arguments, tell).map(ExitCode::from).map_err(Failure::input)
+    compiler::run(language, SYMBOLS, ENCLOSED.as_ref(), arguments, tell).map(ExitCode::from).map_err(Failure::input)
 }
 
 /// What a command of this name is told first: `ccnuma-cc` and its like are subcommands, and so are links that are called as compilers.

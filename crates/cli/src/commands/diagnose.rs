@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use clap::Args;
 use experiments::diagnosis::{self, Diagnosis};
 use experiments::{Simulation, Sweep, Variations};
-use frontend::launch::Launch;
 use record::FindingRow;
 
 use super::diagnose_host::{self, OnHost};
@@ -16,7 +15,7 @@ use super::sim::{Varied, own_variations};
 use crate::failure::Failure;
 use crate::output::{Output, OutputFlags, print};
 use crate::platform::MachinesFlag;
-use crate::{progress, provenance};
+use crate::{progress, provenance, runtime};
 
 const EXAMPLES: &str = "Examples:
   ccnuma diagnose -m flash-scaled-32p art        why does it not scale?
@@ -102,7 +101,7 @@ impl RunFlags {
     /// # Errors
     /// When there is no such program, or more than one machine; when the simulation fails.
     pub fn of_own(&self, machines: &MachinesFlag, command: &[OsString], tries: bool) -> Result<Diagnosis, Failure> {
-        let launch = ending_early(Launch::new(command).map_err(Failure::input)?);
+        let launch = ending_early(runtime::launch(command)?);
         let launch = if tries { launch.repeated() } else { launch };
         let (variations, policies) = own_variations(self.varied())?;
         let resolved = machines.varied(&variations)?;
@@ -169,6 +168,7 @@ impl RunFlags {
             parameters: self.parameters.values.clone(),
             matrix: self.parameters.matrix()?,
             cpus: cpus.into_iter().collect(),
+            seeds: Vec::new(),
             options: sim::Options { seed: self.seed, ..sim::Options::default() },
         };
         let mut simulations = sweep.simulations().map_err(Failure::input)?;

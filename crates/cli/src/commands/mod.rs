@@ -2,16 +2,19 @@
 
 pub mod bench;
 pub mod compile;
+pub mod completions;
 pub mod diagnose;
 pub mod diagnose_host;
 pub mod fit;
 pub mod machines;
 pub mod manual;
+pub mod man;
 pub mod profile;
 pub mod report;
 pub mod reproduce;
 pub mod schema;
 pub mod shims;
 pub mod sim;
+pub mod sweep;
 pub mod topology;
 pub mod verify;

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use experiments::{Finished, Outcomes, Reproduction};
+use experiments::{Detail, Finished, Outcomes, Reproduction};
 use record::{PublicationRow, ReproductionRow, SimulationRow};
 
 use super::bench::ThoroughnessFlags;
-use super::sim::journal::{Journal, Wanted};
+use super::sim::journal::Journal;
 use crate::failure::Failure;
 use crate::interruption;
 use crate::output::{Output, OutputFlags, beside, draw, make_drawings, print};
@@ -123,7 +123,7 @@ impl ReproduceCommand {
     /// Where runs of programs are kept until all are over: beside the file of --json, if there is one.
     fn journal(&self) -> Result<Journal, Failure> {
         let runs = self.output.json_file().map(|file| beside(file, "runs"));
-        Journal::open(runs.as_deref(), self.resume, self.output.files(), Wanted { parts: true, causes: false })
+        Journal::open(runs.as_deref(), self.resume, self.output.files(), Detail { parts: true, causes: false })
     }
 }
 
@@ -219,7 +219,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let runs = folder.path().join("figures.jsonl.runs");
         let open = |resume| {
-            Journal::open(Some(&runs), resume, Files::default(), Wanted { parts: true, causes: false })
+            Journal::open(Some(&runs), resume, Files::default(), Detail { parts: true, causes: false })
                 .expect("a journal")
         };
         let journal = open(false);

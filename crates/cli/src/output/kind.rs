@@ -24,6 +24,8 @@ pub enum Kind {
     Svg,
     /// A page for a browser.
     Page,
+    /// A manual page, in roff.
+    ManualPage,
     /// A trace as Parquet.
     Parquet,
     /// A trace for the Perfetto viewer.
@@ -38,6 +40,7 @@ const LONGEST: u64 = 1 << 26;
 
 /// How our descriptions, drawings and pages end.
 const TOML_MARK: &str = concat!("# written by ccnuma ", env!("CARGO_PKG_VERSION"), "\n");
+const ROFF_MARK: &str = concat!(".\\\" written by ccnuma ", env!("CARGO_PKG_VERSION"), "\n");
 const XML_MARK: &str = concat!("<!-- written by ccnuma ", env!("CARGO_PKG_VERSION"), " -->\n");
 /// What all versions' marks have in common.
 const MARK: &[u8] = b"written by ccnuma ";
@@ -61,6 +64,7 @@ impl Kind {
             Self::Machine => "a machine description",
             Self::Svg => "a drawing",
             Self::Page => "a page",
+            Self::ManualPage => "a manual page",
             Self::Parquet => "a Parquet file",
             Self::Perfetto => "a Perfetto trace",
         }
@@ -70,7 +74,7 @@ impl Kind {
     pub const fn is_result(self) -> bool {
         match self {
             Self::JsonLines(_) | Self::Csv(_) | Self::Trace | Self::References | Self::Machine => true,
-            Self::Svg | Self::Page | Self::Parquet | Self::Perfetto => false,
+            Self::Svg | Self::Page | Self::ManualPage | Self::Parquet | Self::Perfetto => false,
         }
     }
 
@@ -79,6 +83,7 @@ impl Kind {
         match self {
             Self::Machine => Some(TOML_MARK),
             Self::Svg | Self::Page => Some(XML_MARK),
+            Self::ManualPage => Some(ROFF_MARK),
             _ => None,
         }
     }
@@ -98,7 +103,7 @@ impl Kind {
             }
             Self::Trace => start.starts_with(ARROW) && has(&start, TRACE_KEY),
             Self::References => start.starts_with(REFERENCES),
-            Self::Machine | Self::Svg | Self::Page => marked,
+            Self::Machine | Self::Svg | Self::Page | Self::ManualPage => marked,
             Self::Parquet => start.starts_with(PARQUET) && has(&end, b"ccnuma"),
             Self::Perfetto => start.starts_with(PERFETTO),
         })

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// The crates from the ground up; a crate may use those on lower floors and those that its line names beside it.
 const FLOORS: &[&[(&str, &[&str])]] = &[
-    &[("units", &[]), ("input", &["units"])],
+    &[("units", &[]), ("input", &["units"]), ("enclose", &[])],
     &[
         ("record", &[]),
         ("machine", &[]),

@@ -23,7 +23,9 @@ pub struct Sweep {
     pub matrix: Option<&'static Matrix>,
     /// How many processors take part.
     pub cpus: Vec<u16>,
-    /// Options of the simulator; the seed is also the programs'.
+    /// Seeds of random choices of programs and hardware, each a run; without any, that of the options.
+    pub seeds: Vec<u64>,
+    /// Options of the simulator.
     pub options: Options,
 }
 
@@ -126,14 +128,24 @@ impl Sweep {
                 let workload = Executable::named(program, &settings)?;
                 for &cpus in &cpus {
                     for machine in &self.machines {
-                        let simulation =
-                            Simulation::new(machine.description.clone(), workload.clone(), cpus, self.options)?;
-                        self.under_policies(&simulation, &mut simulations)?;
+                        for options in self.seeded() {
+                            let simulation =
+                                Simulation::new(machine.description.clone(), workload.clone(), cpus, options)?;
+                            self.under_policies(&simulation, &mut simulations)?;
+                        }
                     }
                 }
             }
         }
         Ok(simulations)
+    }
+
+    /// The options, with each seed.
+    fn seeded(&self) -> Vec<Options> {
+        match self.seeds.as_slice() {
+            [] => vec![self.options],
+            seeds => seeds.iter().map(|&seed| Options { seed, ..self.options }).collect(),
+        }
     }
 
     /// A simulation under every scheduler, with every barrier and all locks.

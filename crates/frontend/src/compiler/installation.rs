@@ -4,9 +4,12 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::CompilerError;
 use super::header::folder_of_header;
+use super::{CompilerError, Enclosed, kept};
 use crate::wrapped::LIBRARY;
+
+/// The variable that names another runtime than that of the command.
+const VARIABLE: &str = "CCNUMA_RUNTIME";
 
 /// The parts that a program is built with.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -17,18 +20,15 @@ pub struct Installation {
     pub include: PathBuf,
 }
 
-/// The folder in which cargo built this.
-const BUILT_IN: &str = env!("CCNUMA_BUILT_IN");
-
 impl Installation {
-    /// The parts that belong to the running command. `CCNUMA_RUNTIME` names another runtime.
+    /// The parts that belong to the running command, which has `enclosed` in it. `CCNUMA_RUNTIME` names another runtime.
     ///
     /// # Errors
-    /// There is no runtime, or no place for `ccnuma.h`.
-    pub fn find() -> Result<Self, CompilerError> {
+    /// There is no runtime, or no place for it or for `ccnuma.h`.
+    pub fn find(enclosed: Option<&Enclosed>) -> Result<Self, CompilerError> {
         let command = env::current_exe().and_then(|path| path.canonicalize()).unwrap_or_default();
         let folder = command.parent().unwrap_or(Path::new("."));
-        let runtime = runtime(folder, Path::new(BUILT_IN), env::var_os("CCNUMA_RUNTIME"))?;
+        let runtime = runtime(folder, enclosed, |name| env::var_os(name))?;
         let beside = [runtime.parent().unwrap_or(folder).to_path_buf(), folder.join("../include")];
         let include = folder_of_header(&beside, |name| env::var_os(name))?;
         Ok(Self { runtime, include })
@@ -36,28 +36,30 @@ impl Installation {
 }
 
 /// The runtime of a command in `folder`: the one that is named, by its path or its folder, else one that came with the command, else
-/// the one that was built with it.
-fn runtime(folder: &Path, built_in: &Path, named: Option<OsString>) -> Result<PathBuf, CompilerError> {
+/// the one in the command, which is put into the user's cache.
+fn runtime(
+    folder: &Path,
+    enclosed: Option<&Enclosed>,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Result<PathBuf, CompilerError> {
+    let found =
+        |paths: &[PathBuf]| paths.iter().find_map(|path| path.canonicalize().ok().filter(|path| path.is_file()));
+    if let Some(named) = variable(VARIABLE).map(PathBuf::from) {
+        let named = if named.is_dir() { named.join(LIBRARY) } else { named };
+        return found(std::slice::from_ref(&named)).ok_or(CompilerError::NoSuchRuntime { named });
+    }
     // Cargo leaves the library of a dependency in `deps`, and beside the command only if asked for it, then perhaps an old
     // one. A test's executable is in `deps` itself.
-    let of = |folder: &Path| [folder.join("deps").join(LIBRARY), folder.join(LIBRARY)];
-    let candidates = match named {
-        Some(named) => {
-            let named = PathBuf::from(named);
-            vec![if named.is_dir() { named.join(LIBRARY) } else { named }]
+    let places = ["deps", ".", "../lib", "../lib/ccnuma"].map(|place| folder.join(place).join(LIBRARY));
+    match (found(&places), enclosed) {
+        (Some(path), _) => Ok(path),
+        (None, Some(enclosed)) => {
+            let folder = kept::folder_of(enclosed, variable)?;
+            // Linked programs name the runtime by its true path.
+            Ok(folder.canonicalize().unwrap_or(folder).join(LIBRARY))
         }
-        None => {
-            let installed = ["../lib", "../lib/ccnuma"].map(|lib| folder.join(lib).join(LIBRARY));
-            of(folder).into_iter().chain(installed).chain(of(built_in)).collect()
-        }
-    };
-    let found = candidates.iter().find(|path| path.is_file()).and_then(|path| path.canonicalize().ok());
-    found.ok_or_else(|| {
-        // Without the folders that only builds have.
-        let installed =
-            candidates.into_iter().filter(|path| !path.parent().is_some_and(|folder| folder.ends_with("deps")));
-        CompilerError::NoRuntime { looked_at: installed.collect(), copy_to: folder.to_path_buf() }
-    })
+        (None, None) => Err(CompilerError::NoRuntime),
+    }
 }
 
 #[cfg(test)]
@@ -78,36 +80,41 @@ mod tests {
         (root, at)
     }
 
+    const ENCLOSED: Enclosed = Enclosed { deflated: &[3, 0], length: 0, hash: 0xef46_db37_51d8_e999 };
+
+    /// An environment of these variables alone.
+    fn environment(variables: &[(&str, &Path)]) -> impl Fn(&str) -> Option<OsString> {
+        move |name| Some(variables.iter().find(|(known, _)| *known == name)?.1.into())
+    }
+
     #[test]
-    fn the_runtime_is_found_where_it_came_with_the_command_before_where_it_was_built() {
-        let places = ["bin", "lib", "lib/ccnuma", "target/release/deps", "target/release"];
+    fn the_runtime_is_found_where_it_came_with_the_command_before_it_is_unpacked() {
+        let places = ["bin/deps", "bin", "lib", "lib/ccnuma"];
         for (first, place) in places.iter().enumerate() {
             let (_root, at) = installed(&places[first..]);
-            let found = runtime(&at.join("bin"), &at.join("target/release"), None).expect("a runtime");
+            let found = runtime(&at.join("bin"), Some(&ENCLOSED), environment(&[("HOME", &at)])).expect("a runtime");
             assert_eq!(found, at.join(place).join(LIBRARY));
+            assert!(!at.join(".cache").exists(), "nothing had to be unpacked");
         }
+    }
+
+    #[test]
+    fn a_command_alone_unpacks_its_runtime() {
+        let (_root, at) = installed(&[]);
+        let found = runtime(&at.join("bin"), Some(&ENCLOSED), environment(&[("HOME", &at)])).expect("a runtime");
+        assert!(found.starts_with(at.join(".cache/ccnuma")) && found.is_file(), "{}", found.display());
+        let error = runtime(&at.join("bin"), None, environment(&[])).expect_err("nothing is enclosed").to_string();
+        assert!(error.contains("x86-64"), "{error}");
     }
 
     #[test]
     fn the_runtime_that_is_named_is_a_file_or_its_folder_and_no_other() {
         let (_root, at) = installed(&["bin", "other"]);
-        let named = |path: PathBuf| runtime(&at.join("bin"), &at, Some(path.into()));
+        let named = |path: PathBuf| runtime(&at.join("bin"), Some(&ENCLOSED), environment(&[(VARIABLE, &path)]));
         let other = at.join("other").join(LIBRARY);
         assert_eq!(named(at.join("other")).expect("a folder"), other);
         assert_eq!(named(other.clone()).expect("a file"), other);
-        assert!(named(at.join("missing")).is_err());
-    }
-
-    #[test]
-    fn what_is_to_be_copied_where_is_said_if_there_is_no_runtime() {
-        let (_root, at) = installed(&[]);
-        let (bin, target) = (at.join("bin"), at.join("target/release"));
-        let said = runtime(&bin, &target, None).expect_err("nothing is there").to_string();
-        for part in
-            [LIBRARY, &bin.display().to_string(), &target.display().to_string(), "CCNUMA_RUNTIME", "cargo build"]
-        {
-            assert!(said.contains(part), "no {part} in {said}");
-        }
-        assert!(!said.contains("deps"), "{said}");
+        let error = named(at.join("missing")).expect_err("it is not there").to_string();
+        assert!(error.contains("CCNUMA_RUNTIME") && error.contains("missing"), "{error}");
     }
 }

@@ -5,15 +5,18 @@
 //! build system, which asks a compiler many things beside compiling, sees the compiler it knows.
 
 mod command_line;
+mod enclosed;
 mod flags;
 mod header;
 mod identity;
 mod installation;
+mod kept;
 mod plan;
 mod response;
 mod run;
 pub mod shims;
 
+pub use enclosed::{Enclosed, restore};
 pub use identity::{Compiler, Family, Language};
 pub use installation::Installation;
 pub use plan::{Options, Plan, Step, plan};
@@ -93,15 +96,17 @@ pub enum CompilerError {
     /// No folder for objects that nobody keeps.
     #[error("no temporary folder can be made: {0}")]
     Scratch(std::io::Error),
-    /// `ccnuma.h` lies nowhere, and cannot be put anywhere.
+    /// A file of the command's lies nowhere, and cannot be put anywhere.
     #[error(
-        "{}: ccnuma.h cannot be put there: {error}; name a folder that can be written to in XDG_CACHE_HOME or TMPDIR",
+        "{}: {name} cannot be put there: {error}; accepted: a folder in XDG_CACHE_HOME or TMPDIR that can be written to",
         .folder.display()
     )]
-    Header {
+    NotKept {
+        /// The file's name.
+        name: &'static str,
         /// The folder that was tried last.
         folder: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: std::io::Error,
     },
     /// A link is called as a compiler that is not installed.
@@ -121,16 +126,15 @@ pub enum CompilerError {
     /// The running command cannot be found.
     #[error("the file of the running command cannot be found")]
     Unknown,
-    /// There is no runtime that programs could be linked with.
-    #[error(
-        "{LIBRARY}, which programs are linked with, is at none of {}: copy it from target/release, where \
-         `cargo build --release --workspace` makes it, to {}, or name it in CCNUMA_RUNTIME",
-        .looked_at.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "), .copy_to.display()
-    )]
-    NoRuntime {
-        /// Where it was looked for.
-        looked_at: Vec<PathBuf>,
-        /// The command's folder.
-        copy_to: PathBuf,
+    /// `CCNUMA_RUNTIME` names no file.
+    #[error("CCNUMA_RUNTIME {}: no such file; accepted: the path of {LIBRARY}, or its folder", .named.display())]
+    NoSuchRuntime {
+        /// The path it names.
+        named: PathBuf,
     },
+    /// This command has no runtime: there is none for its platform.
+    #[error(
+        "programs are built for simulation on x86-64 Linux with glibc alone; this command was built for another platform"
+    )]
+    NoRuntime,
 }

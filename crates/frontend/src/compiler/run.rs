@@ -6,22 +6,23 @@ use std::process::Command;
 
 use super::plan::{Options, Plan, Step, plan};
 use super::shims::path_of_compilers;
-use super::{Compiler, CompilerError, Installation, Language};
+use super::{Compiler, CompilerError, Enclosed, Installation, Language};
 
 /// Takes the place of `compiler arguments`: compiles and links what is asked for, with instrumentation. `tell` gets what the user
-/// is to know, a line at a time. Returns the exit status; does not return at all where the compiler itself can take over.
+/// is to know, a line at a time; `enclosed` is the runtime in the command. Returns the exit status; does not return at all where the compiler itself can take over.
 ///
 /// # Errors
 /// There is no compiler or no runtime, or the command line asks for what cannot be simulated.
 pub fn run(
     language: Language,
     wrapped: &[&str],
+    enclosed: Option<&Enclosed>,
     arguments: Vec<OsString>,
     tell: impl Fn(&str),
 ) -> Result<u8, CompilerError> {
     let (options, arguments) = Options::take(arguments)?;
     let compiler = Compiler::find(language, options.compiler.as_deref())?;
-    let installation = Installation::find()?;
+    let installation = Installation::find(enclosed)?;
     let scratch = tempfile::Builder::new().prefix("ccnuma-").tempdir().map_err(CompilerError::Scratch)?;
     let plan = plan(language, &compiler, &installation, wrapped, &options, &arguments, scratch.path())?;
     plan.notices.iter().for_each(|notice| tell(notice));

@@ -1,8 +1,8 @@
 //! `ccnuma bench` on a simulated machine: independent plans on all cores, published figures beside ours.
 
-use bench::{Layout, Plan, Settings, Suite};
+use bench::{Layout, Plan, Suite};
 use experiments::measurement::Measurement;
-use experiments::{ExperimentError, Outcome, Outcomes, Reproduction, parallel, run_plan};
+use experiments::{ExperimentError, Outcome, Outcomes, Reproduction, parallel, run_plan, suite_settings};
 use machine::Resolved;
 use record::Record;
 
@@ -19,8 +19,7 @@ impl BenchCommand {
     pub(super) fn run_simulated(&self, machine: &Resolved) -> Result<(), Failure> {
         self.host.refuse()?;
         let layout = Layout::simulated(&machine.description).map_err(Failure::input)?;
-        let sharers_drop = layout.forgets_dropped.then_some(false);
-        let scope = self.scope(Settings { sharers_drop, ..Settings::simulated() })?;
+        let scope = self.scope(suite_settings(&layout))?;
         let title = &machine.description.title;
         if !self.experiments.is_empty() {
             let plans = self.plans(&layout, &scope.settings)?;

@@ -6,7 +6,6 @@ use std::path::Path;
 
 use experiments::ExperimentError;
 use experiments::profiling::{self, ProfileRequest};
-use frontend::launch::Launch;
 use machine::Description;
 use profile::selection::Selection;
 use sim::SimError;
@@ -20,7 +19,7 @@ use crate::commands::sim::own::{Common, OwnFlags, ended_well};
 use crate::commands::sim::single;
 use crate::failure::Failure;
 use crate::output::{Files, Kind, OutputFlags};
-use crate::progress;
+use crate::{progress, runtime};
 
 /// A run to be looked at.
 pub struct SimulatedRun<'a> {
@@ -73,7 +72,7 @@ impl SimulatedRun<'_> {
 
     /// The same with a program of the user's own, whose path was given.
     fn record_own(self, path: &Path) -> Result<Recorded, Failure> {
-        let launch = Launch::new(self.command).map_err(Failure::input)?;
+        let launch = runtime::launch(self.command)?;
         let machine = load(self.machine)?;
         let request = self.request(&machine)?;
         let there = std::path::absolute(path).map_err(Failure::run)?;

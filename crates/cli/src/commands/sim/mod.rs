@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use clap::{Args, Parser};
-use experiments::{Simulation, Sweep, Variations, description_row, parallel};
+use experiments::{Detail, Processors, Simulation, Sweep, Variations, description_row, parallel};
 use record::{ProgramRow, SimulationRow};
 use workloads::Workload;
 
@@ -21,8 +21,8 @@ use crate::interruption;
 use crate::output::{Kind, Output, OutputFlags, Whole, print};
 use crate::platform::MachinesFlag;
 use crate::progress;
-use flags::{ParameterFlags, Processors, Variation};
-use journal::{Journal, Wanted};
+use flags::{ParameterFlags, Variation};
+use journal::Journal;
 use own::{Common, OwnFlags, OwnVariations};
 
 /// Run a program on a simulated machine: how long it takes, what it misses, what keeps the controllers busy.
@@ -113,8 +113,8 @@ impl SimCommand {
         let recording = self.recording(simulations.len())?;
         let simulations = recorded(simulations, recording.as_ref());
         let drawing = self.drawing()?;
-        let wanted = Wanted { parts: self.stats, causes: self.causes };
-        let journal = Journal::open(self.output.json_file(), self.resume, self.output.files(), wanted)?;
+        let detail = Detail { parts: self.stats, causes: self.causes };
+        let journal = Journal::open(self.output.json_file(), self.resume, self.output.files(), detail)?;
         let parameters: Vec<String> = simulations.iter().flat_map(Simulation::parameters).collect();
         let mut output: Output<SimulationRow> = self.output.open()?.with_keys("parameters", &parameters);
         output.tell_early(|rows| report::simulations("", rows).to_string());
@@ -182,6 +182,7 @@ impl SimCommand {
             parameters: self.parameters.values.clone(),
             matrix: self.parameters.matrix()?,
             cpus: self.cpus.iter().flat_map(|processors| processors.0.iter().copied()).collect(),
+            seeds: Vec::new(),
             options: sim::Options { seed: self.seed, attribute: self.causes, ..sim::Options::default() },
         })
     }
@@ -274,7 +275,7 @@ struct Single {
 }
 
 /// Prints what came out: a line a run, where the time went, speedups if there are any, and the parts if `stats` says so.
-fn print_tables(rows: &[SimulationRow], stats: bool) -> Result<(), Failure> {
+pub(super) fn print_tables(rows: &[SimulationRow], stats: bool) -> Result<(), Failure> {
     print(report::simulations("", rows))?;
     print(format!("\n{}", report::time_split(rows)))?;
     if let Some(table) = report::speedups(rows) {

@@ -19,8 +19,8 @@ use units::Bytes;
 use crate::failure::Failure;
 use crate::interruption::Itself;
 use crate::output::Output;
-use crate::progress;
 use crate::size::{Kib, Size};
+use crate::{progress, runtime};
 
 /// The flags that only programs of the user's own heed.
 #[derive(Args, Debug)]
@@ -154,7 +154,7 @@ impl OwnFlags {
     /// # Errors
     /// When there is no such program, or a machine has fewer processors.
     pub fn launch(&self, machines: &[Resolved], cpus: &[u16]) -> Result<Launch, Failure> {
-        let launch = Launch::new(&self.command).map_err(Failure::input)?;
+        let launch = runtime::launch(&self.command)?;
         for machine in machines {
             cpus.iter().try_for_each(|&cpus| on(&launch, &machine.description, Some(cpus)).map(drop))?;
         }
