@@ -31,15 +31,18 @@ __all__ = [
     "RegionStatistics",
     "Reproduction",
     "RoundTripParts",
+    "RunState",
     "SCHEMA",
     "Sample",
     "Simulation",
+    "SweepRun",
     "Topology",
     "TopologyPart",
     "Trace",
     "Unit",
     "Verification",
     "VerificationResult",
+    "Work",
 ]
 
 #: The version of the schema that these records follow.
@@ -47,6 +50,9 @@ SCHEMA = 1
 
 CheckResult = Literal["ok", "wrong"]
 """What a program's check of its own results said."""
+
+RunState = Literal["done", "running", "left"]
+"""How far a run of a sweep is."""
 
 TopologyPart = Literal["node", "router", "link", "route", "distance", "access", "sidecache", "core", "cache", "pages", "limit", "note"]
 """What a row of a topology's listing describes."""
@@ -56,6 +62,9 @@ Unit = Literal["ns", "MB/s", "cycles", "%", "ratio", "count", "B", "MFLOPS"]
 
 VerificationResult = Literal["ok", "counterexample"]
 """How an exploration ended."""
+
+Work = Literal["sim", "bench"]
+"""The kind of work that a run of a sweep does."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -727,6 +736,47 @@ class Simulation(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SweepRun(Record):
+    """A run of a sweep in a list. Fields that a kind of work does not have are absent (`null`)."""
+
+    barrier: Optional[str]
+    """How threads meet at barriers."""
+    cpus: Optional[int]
+    """How many processors the program can use."""
+    experiment: Optional[str]
+    """The experiment."""
+    key: str
+    """A hash of the software's version and commit, the machine's whole description, the work with all its
+    parameters, and the seed, in hexadecimal. Runs of one key have equal records."""
+    locks: Optional[str]
+    """How threads take locks."""
+    machine: str
+    """The machine."""
+    parameters: dict[str, int]
+    """The program's parameters."""
+    placement: Optional[str]
+    """The policy that places the program's pages, and moves them."""
+    program: Optional[str]
+    """The program."""
+    protocol: str
+    """The coherence protocol."""
+    record: Literal['sweep-run']
+    """The kind of record."""
+    run: str
+    """The run in words."""
+    scheduler: Optional[str]
+    """The scheduler."""
+    seed: int
+    """Seed of random choices."""
+    state: RunState
+    """How far it is."""
+    suite: Optional[str]
+    """The suite."""
+    work: Work
+    """The kind of work."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Topology(Record):
     """A part of a machine. Fields that a part does not have are absent (`null`)."""
 
@@ -836,6 +886,7 @@ KINDS: dict[str, type[Record]] = {
     "reproduction": Reproduction,
     "sample": Sample,
     "simulation": Simulation,
+    "sweep-run": SweepRun,
     "topology": Topology,
     "trace": Trace,
     "verification": Verification,

@@ -13,7 +13,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 static SHOWN: Mutex<Vec<ProgressBar>> = Mutex::new(Vec::new());
 
 /// Whether another program reads how far this one is: a line `progress: DONE of ALL WHAT` for each step, `?` for an unknown number.
-static LINES: LazyLock<bool> = LazyLock::new(|| std::env::var_os("CCNUMA_PROGRESS").is_some_and(|asked| asked == "lines"));
+static LINES: LazyLock<bool> =
+    LazyLock::new(|| std::env::var_os("CCNUMA_PROGRESS").is_some_and(|asked| asked == "lines"));
 
 /// How long a program runs before something is said, and how much longer each time.
 const FIRST_WORD: Duration = Duration::from_secs(5);

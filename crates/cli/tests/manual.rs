@@ -143,7 +143,8 @@ fn every_page_is_in_the_contents() {
     let source = written().join("src");
     let contents = fs::read_to_string(source.join("SUMMARY.md")).expect("read");
     let listed: BTreeSet<PathBuf> = links(&contents).iter().map(|link| source.join(link)).collect();
-    let there: BTreeSet<PathBuf> = files(&source, "md").into_iter().filter(|page| !page.ends_with("SUMMARY.md")).collect();
+    let there: BTreeSet<PathBuf> =
+        files(&source, "md").into_iter().filter(|page| !page.ends_with("SUMMARY.md")).collect();
     assert_eq!(listed, there);
 }
 
@@ -179,7 +180,9 @@ fn the_reference_has_what_it_is_generated_from() {
 fn mdbook() -> Option<PathBuf> {
     let beside = root().join("target/test-python/bin/mdbook");
     let candidates = [beside, PathBuf::from("mdbook")];
-    candidates.into_iter().find(|path| Command::new(path).arg("--version").output().is_ok_and(|said| said.status.success()))
+    candidates
+        .into_iter()
+        .find(|path| Command::new(path).arg("--version").output().is_ok_and(|said| said.status.success()))
 }
 
 #[test]
@@ -189,7 +192,8 @@ fn the_site_is_built_and_its_links_lead_somewhere() {
         return;
     };
     let site = root().join("target/manual");
-    let build = Command::new(mdbook).arg("build").arg(written()).arg("--dest-dir").arg(&site).output().expect("it starts");
+    let build =
+        Command::new(mdbook).arg("build").arg(written()).arg("--dest-dir").arg(&site).output().expect("it starts");
     let said = String::from_utf8_lossy(&build.stderr);
     assert!(build.status.success() && !said.contains("ERROR") && !said.contains("WARN"), "{said}");
     let pages = files(&site, "html");
@@ -197,10 +201,12 @@ fn the_site_is_built_and_its_links_lead_somewhere() {
         pages.iter().map(|page| (page.clone(), fs::read_to_string(page).expect("read"))).collect();
     let mut wrong = Vec::new();
     for (page, html) in &text {
-        let targets = html.split("href=\"").skip(1).chain(html.split("src=\"").skip(1)).filter_map(|rest| rest.split('"').next());
+        let targets =
+            html.split("href=\"").skip(1).chain(html.split("src=\"").skip(1)).filter_map(|rest| rest.split('"').next());
         for link in targets.filter(|link| !link.contains(':') && !link.is_empty()) {
             let (path, fragment) = link.split_once('#').unwrap_or((link, ""));
-            let target = if path.is_empty() { page.clone() } else { resolved(&page.parent().expect("a folder").join(path)) };
+            let target =
+                if path.is_empty() { page.clone() } else { resolved(&page.parent().expect("a folder").join(path)) };
             let has = |html: &String| fragment.is_empty() || html.contains(&format!("id=\"{fragment}\""));
             // The page of a missing address has links from the site's root.
             let is_found = page.ends_with("404.html") || target.exists() && text.get(&target).is_none_or(has);

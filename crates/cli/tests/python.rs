@@ -9,7 +9,9 @@ fn the_package_passes_its_tests() {
     let python = root.join("target/test-python/bin/python");
     let has_pytest = Command::new(&python).args(["-c", "import pytest, pandas, matplotlib, nbclient"]).output();
     if !has_pytest.is_ok_and(|asked| asked.status.success()) {
-        eprintln!("SKIPPED: no Python with pytest, pandas, matplotlib and nbclient in target/test-python (.ci/run makes it)");
+        eprintln!(
+            "SKIPPED: no Python with pytest, pandas, matplotlib and nbclient in target/test-python (.ci/run makes it)"
+        );
         return;
     }
     let run = Command::new(&python)

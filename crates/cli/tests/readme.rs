@@ -33,7 +33,8 @@ fn documents() -> Vec<Document> {
 }
 
 fn chapters(folder: &Path, paths: &mut Vec<PathBuf>) {
-    let mut entries: Vec<PathBuf> = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("read").path()).collect();
+    let mut entries: Vec<PathBuf> =
+        fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("read").path()).collect();
     entries.sort();
     for path in entries {
         if path.is_dir() && path.file_name().is_none_or(|name| name != "reference") {
@@ -321,7 +322,10 @@ fn runs_through(document: &Document) {
 #[test]
 fn what_is_shown_runs_and_prints_what_is_shown() {
     let documents = documents();
-    assert!(documents.iter().flat_map(sessions).any(|session| !session.printed.is_empty()), "nothing shows what it prints");
+    assert!(
+        documents.iter().flat_map(sessions).any(|session| !session.printed.is_empty()),
+        "nothing shows what it prints"
+    );
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..2 {

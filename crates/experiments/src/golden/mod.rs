@@ -103,8 +103,12 @@ impl GoldenRecord {
     /// # Errors
     /// When it is malformed, which a test rules out.
     pub fn committed() -> Result<Self, GoldenError> {
-        let (figures, runs) = (include_str!("../../../../golden/figures.csv"), include_str!("../../../../golden/runs.csv"));
-        Ok(Self { figures: parse(Path::new(FIGURES), figures.as_bytes())?, runs: parse(Path::new(RUNS), runs.as_bytes())? })
+        let (figures, runs) =
+            (include_str!("../../../../golden/figures.csv"), include_str!("../../../../golden/runs.csv"));
+        Ok(Self {
+            figures: parse(Path::new(FIGURES), figures.as_bytes())?,
+            runs: parse(Path::new(RUNS), runs.as_bytes())?,
+        })
     }
 
     /// Replaces the record in `folder`.

@@ -21,7 +21,9 @@ const UNITS: &[(&str, CounterUnit)] = &[
 /// The counters of simulated machines.
 pub fn counters() -> Page {
     let mut text = String::from("# Counters\n\n");
-    text.push_str("The registers of simulated machines, by unit and mode: events of one mode are counted at the same time, ");
+    text.push_str(
+        "The registers of simulated machines, by unit and mode: events of one mode are counted at the same time, ",
+    );
     text.push_str("modes take turns. On a real computer the counters are those of its kernel: `ccnuma sar --list` tells them.\n\n");
     for (title, unit) in UNITS {
         text.push_str(&format!("## {title}\n\nPath {}; {}.\n\n", code(unit.edge()), shape(unit.shape())));
@@ -47,7 +49,9 @@ fn shape(shape: Shape) -> String {
 /// The metrics: formulas over counters.
 pub fn metrics() -> Page {
     let mut text = String::from("# Metrics\n\n");
-    text.push_str("Metrics are formulas over counters, used by `sar`, `run`, `dump` and `report` alike. Those marked with * are ");
+    text.push_str(
+        "Metrics are formulas over counters, used by `sar`, `run`, `dump` and `report` alike. Those marked with * are ",
+    );
     text.push_str("shown without being asked for. Your own are written in the same way (`--metrics FILE`).\n\n");
     let metrics = trace::metric::built_in();
     let mut groups: Vec<&str> = metrics.iter().map(|metric| metric.group.as_str()).collect();

@@ -23,7 +23,9 @@ const OF_FAMILIES: [&str; 9] = [
 /// When a built-in machine is wrong, which a test rules out.
 pub fn pages() -> Result<Vec<Page>, Failure> {
     let mut text = String::from("# Machines\n\n");
-    text.push_str("Machines that are built in, by the name that `-m` takes. A change of a parameter follows the name, as in ");
+    text.push_str(
+        "Machines that are built in, by the name that `-m` takes. A change of a parameter follows the name, as in ",
+    );
     text.push_str("`-m arctic+l2.size_mib=16`; a TOML file of yours that inherits one of them is a machine, too: ");
     text.push_str("`ccnuma machines show arctic > mine.toml` is a beginning.\n\n");
     let mut list = Rows::new(&["machine", "processors", "what it is"]);
@@ -36,7 +38,10 @@ pub fn pages() -> Result<Vec<Page>, Failure> {
         list.row([link, described.topology.processors.to_string(), prose(&described.title)]);
         sections.push_str(&format!("## {name}\n\n{}.\n\n", prose(&described.title)));
         sections.push_str(&calibrated(&described.calibrated_on));
-        sections.push_str(&folded("parameters, and the file and line that each value is from", &block("toml", &resolved.to_toml())));
+        sections.push_str(&folded(
+            "parameters, and the file and line that each value is from",
+            &block("toml", &resolved.to_toml()),
+        ));
     }
     text.push_str(&list.end());
     text.push_str("Families have a machine for every size:\n\n");

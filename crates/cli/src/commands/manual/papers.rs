@@ -66,13 +66,19 @@ fn title(about: &str) -> &str {
 /// The page of all papers: how far each table is from the published one.
 fn summary(golden: &GoldenRecord) -> Result<Page, Failure> {
     let mut text = String::from("# The papers\n\n");
-    text.push_str("Every published table and figure that the simulated machines can be compared with, from the golden record ");
-    text.push_str("that the repository holds to the last digit. Figures that a machine was calibrated on are marked, and their ");
+    text.push_str(
+        "Every published table and figure that the simulated machines can be compared with, from the golden record ",
+    );
+    text.push_str(
+        "that the repository holds to the last digit. Figures that a machine was calibrated on are marked, and their ",
+    );
     text.push_str("error is that of a fit; all others are predictions.\n\n");
     let mut rows = Rows::new(&["paper", "what it is"]);
     PAPERS.iter().for_each(|(paper, about)| rows.row([format!("[{paper}](papers/{paper}.md)"), prose(about)]));
     text.push_str(&rows.end());
-    text.push_str("## How far they are from the published ones\n\nMedian and largest error, in percent, by kind of figure.\n\n");
+    text.push_str(
+        "## How far they are from the published ones\n\nMedian and largest error, in percent, by kind of figure.\n\n",
+    );
     text.push_str(&experiments::golden::accuracy(&golden.figures).map_err(Failure::run)?);
     Ok(Page::markdown("papers.md", &text))
 }
@@ -170,12 +176,15 @@ fn published_alone(entry: &Entry, published: &PublishedTable) -> String {
 
 /// Simulated over published figures of the most common unit, calibrated ones and predictions apart; `None` for too few.
 fn plot(published: &PublishedTable, rows: &[&ReproductionRow]) -> Option<String> {
-    let pair = |row: &&ReproductionRow| Some((row.theirs.filter(|&value| value > 0.0)?, row.ours.filter(|&value| value > 0.0)?));
+    let pair = |row: &&ReproductionRow| {
+        Some((row.theirs.filter(|&value| value > 0.0)?, row.ours.filter(|&value| value > 0.0)?))
+    };
     let mut by_unit: BTreeMap<String, Vec<&ReproductionRow>> = BTreeMap::new();
     for row in rows.iter().filter(|row| pair(row).is_some()) {
         by_unit.entry(row.unit.to_string()).or_default().push(row);
     }
-    let (unit, drawn) = by_unit.into_iter().max_by_key(|(_, drawn)| drawn.len()).filter(|(_, drawn)| drawn.len() >= LEAST)?;
+    let (unit, drawn) =
+        by_unit.into_iter().max_by_key(|(_, drawn)| drawn.len()).filter(|(_, drawn)| drawn.len() >= LEAST)?;
     let points = |calibrated| {
         let own = drawn.iter().filter(|row| row.calibrated == calibrated);
         own.filter_map(pair).collect::<Vec<_>>()
@@ -206,7 +215,8 @@ mod tests {
         let pages = pages().expect("the record is right");
         let entries = select("").expect("all");
         for entry in entries {
-            let (paper, _) = entry.name().split_once('/').map(|(a, b)| (a.to_owned(), b.to_owned())).expect("PAPER/TABLE");
+            let (paper, _) =
+                entry.name().split_once('/').map(|(a, b)| (a.to_owned(), b.to_owned())).expect("PAPER/TABLE");
             let page = pages.iter().find(|page| page.path == format!("papers/{paper}.md"));
             let heading = format!("\n## {}: ", entry.name());
             assert!(page.is_some_and(|page| page.text.contains(&heading)), "{}", entry.name());

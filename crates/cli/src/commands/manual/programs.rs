@@ -8,7 +8,9 @@ use super::markdown::{Rows, code, prose};
 /// The page.
 pub fn page() -> Page {
     let mut text = String::from("# Programs\n\n");
-    text.push_str("The programs that `ccnuma sim`, `diagnose`, `report` and `run -m` run, each of which checks its own ");
+    text.push_str(
+        "The programs that `ccnuma sim`, `diagnose`, `report` and `run -m` run, each of which checks its own ",
+    );
     text.push_str("results. A parameter is a flag, as in `ccnuma sim -m arctic fft --points 4096`.\n\n");
     for program in Workload::all() {
         let rows = experiments::program_rows(&program);

@@ -15,7 +15,9 @@ const TRANSITIONS: &[&str] = &[
 /// The page.
 pub fn page() -> Page {
     let mut text = String::from("# Protocols\n\n");
-    text.push_str("`ccnuma verify NAME` explores every reachable state of these, with the handlers that the simulator runs.\n\n");
+    text.push_str(
+        "`ccnuma verify NAME` explores every reachable state of these, with the handlers that the simulator runs.\n\n",
+    );
     let mut list = Rows::new(&["protocol", "what it is"]);
     verify::protocols().for_each(|protocol| list.row([code(protocol.name), prose(protocol.description)]));
     text.push_str(&list.end());

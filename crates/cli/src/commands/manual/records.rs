@@ -9,7 +9,9 @@ use super::markdown::{Rows, code, prose};
 pub fn page() -> Page {
     let schema = record::schema();
     let mut text = String::from("# Records\n\n");
-    text.push_str("Every line that `--json` writes is one record. `ccnuma schema` prints the JSON schema that this page is made ");
+    text.push_str(
+        "Every line that `--json` writes is one record. `ccnuma schema` prints the JSON schema that this page is made ",
+    );
     text.push_str("from; the Python package has a dataclass for each kind ([Python](../python.md)).\n\n");
     let kinds: Vec<&str> = schema["oneOf"].as_array().into_iter().flatten().filter_map(target).collect();
     let Some(parts) = schema["$defs"].as_object() else { return Page::markdown("records.md", &text) };
