@@ -122,8 +122,10 @@ fn pack_agent_line(line: &CachingLine) -> [u32; AGENT_WORDS] {
         Some(Request { core, kind, stage }) => {
             work.put(1, 1).put(2, core.0.into()).put(6, kind as u32);
             match stage {
-                Stage::Cores => work.put(1, 0),
-                Stage::Home(asked) => work.put(1, 1).put(6, asked as u32),
+                Stage::Cores => work.put(2, 0),
+                Stage::Home(asked) => work.put(2, 1).put(6, asked as u32),
+                Stage::Data(asked) => work.put(2, 2).put(6, asked as u32),
+                Stage::Completion(asked) => work.put(2, 3).put(6, asked as u32),
             }
         }
     };
@@ -146,7 +148,13 @@ fn unpack_agent_line([copies, work]: [u32; AGENT_WORDS]) -> CachingLine {
     let (sole, cores, awaited) = (copies.flag(), copies.take(4).into(), copies.take(4).into());
     let request = work.flag().then(|| {
         let (core, kind) = (CpuId(work.take(2) as u16), kind(&mut work));
-        Request { core, kind, stage: if work.flag() { Stage::Home(self::kind(&mut work)) } else { Stage::Cores } }
+        let stage = match work.take(2) {
+            0 => Stage::Cores,
+            1 => Stage::Home(self::kind(&mut work)),
+            2 => Stage::Data(self::kind(&mut work)),
+            _ => Stage::Completion(self::kind(&mut work)),
+        };
+        Request { core, kind, stage }
     });
     let external = match work.take(2) {
         0 => None,
@@ -204,7 +212,6 @@ fn pack_home(line: &HomeLine) -> [u32; HOME_WORDS] {
         };
         // Only five requests: their distance from the first.
         early.put(3, slot.request.map_or(0, |kind| 1 + kind as u32 - MessageKind::ReadData as u32));
-        early.put(1, slot.acknowledged.into());
     }
     [entry.word(), busy.word(), early.word()]
 }
@@ -234,7 +241,7 @@ fn unpack_home([entry, busy, early]: [u32; HOME_WORDS]) -> HomeLine {
         };
         let first = MessageKind::ReadData as usize;
         let request = early.take(3).checked_sub(1).map(|kind| MessageKind::ALL[first + kind as usize]);
-        Early { response, request, acknowledged: early.flag() }
+        Early { response, request }
     });
     HomeLine { entry: holders, busy: transaction, early, memory, bits }
 }
