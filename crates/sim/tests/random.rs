@@ -362,6 +362,27 @@ fn clusters_that_move_pages_survive() {
     }
 }
 
+/// Servers: every replacement, conflict and race of their protocol, with look-ahead and without.
+#[test]
+fn servers_survive() {
+    for (name, changes, references) in [
+        ("xeon-8180-2s", &[][..], 150),
+        ("xeon-8180-2s", &[("l3_slice.trackers", "1"), ("home.trackers", "1"), ("socket_link.credits", "1")], 100),
+        ("xeon-8180-2s", &[("home.opportunistic_snoops", "true"), ("home.entries", "0")], 100),
+        ("xeon-8180-2s", &[("home.at_slice", "false"), ("home.early_read", "false")], 100),
+    ] {
+        let description = machine::resolve_changed(name, name, "", changes).unwrap().description;
+        for (seed, delay) in [(1, 0.0), (2, 500.0), (3, 30.0)] {
+            let test = RandomTest { delay: Duration::from_ns(delay), references, lines: 1024, ..RandomTest::new(seed) };
+            let ahead = passes(&test, &description);
+            let step = passes(&RandomTest { mode: Mode::LockStep, ..test }, &description);
+            assert!(ahead == step, "{name} {changes:?}, seed {seed}, delay {delay} ns");
+            let (invalidated, reclaimed) = (ahead.invalidations(), ahead.reclamations());
+            assert!(invalidated > 100 && reclaimed > 10, "{name}: {invalidated} invalidations, {reclaimed} reclamations");
+        }
+    }
+}
+
 /// Changes of a description, with its number of processors.
 fn changes_to<'a>(processors: u16, changes: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
     let counts = ["4", "6", "8", "16", "32", "64"];

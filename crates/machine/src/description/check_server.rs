@@ -53,6 +53,11 @@ fn sizes(description: &Description, spec: &ServerSpec, package: &Package) -> Res
         let reason = format!("server.layout has {} memory controllers a socket", package.memories.len());
         return Err(Conflict::new("memory.controllers", reason, wanted.to_string()));
     }
+    let at_slice = description.home.as_ref().is_some_and(|home| home.at_slice);
+    if at_slice && spec.clusters_per_socket != nodes {
+        let reason = format!("{nodes} nodes of a socket have {} core clusters", spec.clusters_per_socket);
+        return Err(Conflict::new("home.at_slice", reason, "false, or a core cluster for each node"));
+    }
     if spec.network == OnDieNetwork::IoDie && spec.gateway_cycles == 0 {
         return Err(Conflict::new("server.gateway_cycles", "a link to the I/O die takes time", "at least 1"));
     }

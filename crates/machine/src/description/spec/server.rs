@@ -150,6 +150,8 @@ section! {
         pass_cycles: u32 = "pass_cycles", cycles(0, 1000);
         /// Cycles of a core from a snoop to its answer, besides the tag check and the read-out of its second-level cache.
         snoop_cycles: u32 = "snoop_cycles", cycles(1, 1000);
+        /// Additional cycles of a core whose answer brings the line.
+        read_out_cycles: u32 = "read_out_cycles", cycles(0, 1000), or 0;
         /// Requests that the agent has under way at once.
         trackers: u32 = "trackers", count(1, 4096);
     }
