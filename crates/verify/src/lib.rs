@@ -18,6 +18,7 @@ mod origin;
 mod permutations;
 mod registry;
 mod sci;
+mod server;
 
 pub use bus::{Alone, Beyond, BusModel, BusPlant, ExploredBus, PlantedBus, bus_faults, explore_bus, run_bus_litmus};
 pub use cluster::{ClusterModel, ClusterState, ClusterStep};

@@ -182,7 +182,7 @@ pub struct Message {
     /// State granted.
     pub grant: Grant,
     /// In responses of cores: whether the data are newer than the line below. In snoops of cores: whether clean data are
-    /// wanted too.
+    /// wanted too. In completions without data: whether another caching agent has forwarded them.
     pub dirty: bool,
     /// In forwarded data and the responses that announce them, and in writebacks: whether no other cluster has a copy.
     /// The requester then completes with the data alone.
@@ -232,7 +232,7 @@ impl Message {
         self
     }
 
-    /// Sets whether the data are dirty, or clean data are wanted.
+    /// Sets whether the data are dirty, wanted or forwarded.
     #[inline]
     #[must_use]
     pub const fn with_dirty(mut self, dirty: bool) -> Self {

@@ -51,6 +51,10 @@ pub enum Found {
 pub enum Stage {
     /// The home has been asked by this request.
     Home(MessageKind),
+    /// The home has completed this request, and another caching agent's data are awaited.
+    Data(MessageKind),
+    /// Early snoop: another caching agent has supplied the core, and the home's completion of this request is awaited.
+    Completion(MessageKind),
     /// Cores of the cluster have been snooped.
     Cores,
 }
@@ -121,11 +125,11 @@ impl CachingLine {
         self.awaited != 0
     }
 
-    /// Request that the home has, if there is one.
+    /// Request that the home or another caching agent has, if there is one.
     #[inline]
-    pub const fn at_home(&self) -> Option<MessageKind> {
+    pub const fn asked(&self) -> Option<MessageKind> {
         match self.request {
-            Some(Request { stage: Stage::Home(kind), .. }) => Some(kind),
+            Some(Request { stage: Stage::Home(kind) | Stage::Data(kind), .. }) => Some(kind),
             _ => None,
         }
     }

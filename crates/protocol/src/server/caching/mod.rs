@@ -12,7 +12,8 @@
 //! - *A snoop that crosses a writeback* finds nothing. The writeback is ahead of the response: memory is up to date when the
 //!   home reads that this cluster has nothing.
 //! - *An eviction of a core that crosses a snoop* is ahead of the core's response, and fills the L3.
-//! - *A requester's snoop (early snoop) during a request of this agent* is a conflict, which the home resolves.
+//! - *A requester's snoop (early snoop) during a request of this agent* is a conflict, which the home resolves. Another
+//!   agent's data then supply the core at once, and the request lasts until the home has completed it.
 
 mod line;
 mod replace;
@@ -183,6 +184,8 @@ impl<S: FnMut(Message)> Caching<'_, S> {
         let state = match (self.line.request, self.line.external) {
             (_, Some(_)) => "snooping for another agent",
             (Some(Request { stage: Stage::Home(_), .. }), None) => "waiting for the home",
+            (Some(Request { stage: Stage::Data(_), .. }), None) => "waiting for data",
+            (Some(Request { stage: Stage::Completion(_), .. }), None) => "waiting for a completion",
             (Some(Request { stage: Stage::Cores, .. }), None) => "snooping for a request",
             (None, None) => match self.line.state {
                 ClusterState::Invalid => "I",

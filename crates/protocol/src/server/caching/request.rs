@@ -141,20 +141,44 @@ impl<S: FnMut(Message)> Caching<'_, S> {
     /// Handles data or a completion for the request that the home has.
     pub(super) fn completion(&mut self) -> Result<bool, ProtocolError> {
         use MessageKind as K;
-        let Some(asked) = self.line.at_home() else { return Err(self.unexpected("the home has no request")) };
+        if let (Some(Request { stage: Stage::Completion(_), .. }), K::Completion) =
+            (self.line.request, self.message.kind)
+        {
+            self.line.request = None;
+            self.to_home(K::CompletionAck);
+            return Ok(true);
+        }
+        let Some(asked) = self.line.asked() else { return Err(self.unexpected("the home has no request")) };
+        let early = self.design.home == HomeKind::EarlySnoop;
         let owns = matches!(asked, K::ReadOwn | K::Upgrade);
+        let completed = matches!(self.line.request, Some(Request { stage: Stage::Data(_), .. }));
         match self.message.kind {
             K::ForwardedData => {
                 (self.line.found, self.line.transit) = (Found::Clean, self.message.version);
                 // Other copies may have to be invalidated: the home completes the request when they are.
-                if owns && !self.message.sole {
+                if owns && (early || !self.message.sole) && !completed {
+                    return Ok(true);
+                }
+                if early && !completed {
+                    let request = self.line.request;
+                    self.granted(asked)?;
+                    self.line.request = request.map(|request| Request { stage: Stage::Completion(asked), ..request });
                     return Ok(true);
                 }
             }
+            _ if completed => return Err(self.unexpected("the home has completed the request already")),
             K::Data => (self.line.found, self.line.transit) = (Found::Clean, self.message.version),
-            _ if !owns => return Err(self.unexpected("a read completes with data")),
-            _ if self.line.found == Found::None && self.line.state == ClusterState::Invalid => {
-                // The copies that were to be upgraded have been invalidated.
+            _ if !owns && !early => return Err(self.unexpected("a read completes with data")),
+            _ if self.line.found != Found::None => {}
+            // Another caching agent has sent the data, which the completion has overtaken.
+            _ if self.message.dirty => {
+                if let Some(request) = &mut self.line.request {
+                    request.stage = Stage::Data(asked);
+                }
+                return Ok(true);
+            }
+            // The copies that were to be upgraded have been invalidated.
+            _ if self.line.state == ClusterState::Invalid => {
                 if asked != K::Upgrade {
                     return Err(self.unexpected("no data have come"));
                 }

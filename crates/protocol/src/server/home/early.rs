@@ -58,8 +58,7 @@ impl<S: FnMut(Message, Leaves)> Home<'_, S> {
             }
             // This agent has answered the other's snoop before it sent its own request: the other comes first.
             (EarlyResponse::Conflict, EarlyResponse::Answered { .. }) => {
-                self.line.early[requester.index()] =
-                    Early { response: EarlyResponse::Overtaken, request: Some(kind), acknowledged: false };
+                self.line.early[requester.index()] = Early { response: EarlyResponse::Overtaken, request: Some(kind) };
                 self.end();
             }
             // The response to the other's snoop decides. The other agent has a request: it comes.

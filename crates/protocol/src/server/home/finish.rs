@@ -43,7 +43,9 @@ impl<S: FnMut(Message, Leaves)> Home<'_, S> {
     /// Sends the completion, unless forwarded data have completed the request; returns the state granted.
     fn grant(&mut self, busy: &Transaction, kind: MessageKind, requester: NodeId) -> Grant {
         use MessageKind as K;
-        let shared = if self.design.sharing == Sharing::Mesif { Grant::Forward } else { Grant::Shared };
+        // A cluster that has not been snooped may be the forwarder.
+        let mesif = self.design.sharing == Sharing::Mesif && !busy.others;
+        let shared = if mesif { Grant::Forward } else { Grant::Shared };
         let grant = match kind {
             K::ReadCurrent => Grant::None,
             K::ReadOwn | K::Upgrade => Grant::Exclusive,
@@ -54,7 +56,10 @@ impl<S: FnMut(Message, Leaves)> Home<'_, S> {
             return grant;
         }
         if busy.forwarder.is_some() || kind == K::Upgrade {
-            self.to_cluster(requester, requester, K::Completion, Leaves::AtOnce, |message| message.with_grant(grant));
+            let forwarded = busy.forwarder.is_some();
+            self.to_cluster(requester, requester, K::Completion, Leaves::AtOnce, |message| {
+                message.with_grant(grant).with_dirty(forwarded)
+            });
             return grant;
         }
         // A probe filter's owner has dropped its clean copy.

@@ -102,8 +102,6 @@ pub struct Early {
     pub response: EarlyResponse,
     /// Request that was put back after a conflict: the other agent's comes first.
     pub request: Option<MessageKind>,
-    /// Whether the requester has acknowledged data that the other agent has forwarded.
-    pub acknowledged: bool,
 }
 
 /// Response of the other caching agent to a requester's snoop.

@@ -200,8 +200,6 @@ impl<S: FnMut(Message, Leaves)> Home<'_, S> {
                     self.end_request(sender);
                 }
             }
-            // Data have been forwarded for a request that waits, or that the home has not seen yet.
-            _ if self.design.home == HomeKind::EarlySnoop => self.line.early[sender.index()].acknowledged = true,
             _ => return Err(self.unexpected("no request of this cluster is under way")),
         }
         Ok(true)

@@ -34,7 +34,6 @@ impl<S: FnMut(Message, Leaves)> Home<'_, S> {
         let mut transaction = Transaction::new(Cause::Request { kind, requester });
         if self.design.home == HomeKind::EarlySnoop {
             self.work.memory_read = true;
-            transaction.acknowledged = std::mem::take(&mut self.line.early[requester.index()].acknowledged);
             self.line.busy = Some(transaction);
             return self.advance();
         }
@@ -119,6 +118,8 @@ impl<S: FnMut(Message, Leaves)> Home<'_, S> {
     /// Takes a response into the transaction.
     pub(super) fn gather(&mut self, sender: NodeId, kind: MessageKind, sole: bool) {
         use MessageKind as K;
+        // A requester that has snooped waits for the home's completion.
+        let early = self.design.home == HomeKind::EarlySnoop;
         let Some(busy) = &mut self.line.busy else { return };
         busy.awaited &= !bit(sender);
         match kind {
@@ -129,7 +130,7 @@ impl<S: FnMut(Message, Leaves)> Home<'_, S> {
         match kind {
             K::RspIFwd | K::RspSFwd | K::RspSFwdWb | K::RspFwd => {
                 busy.forwarder = Some(sender);
-                busy.complete = sole || kind != K::RspIFwd;
+                busy.complete = !early && (sole || kind != K::RspIFwd);
             }
             K::RspIWb => busy.written = true,
             _ => {}
