@@ -93,9 +93,9 @@ impl System<Servers> {
         }
         self.count_snoops(cluster, &message, &work);
         self.send_all(self.controllers.places.slice_place(cluster, slice), out, with_data);
-        let freed = self.controllers.clusters[cluster.index()].set(slice, active);
+        self.controllers.clusters[cluster.index()].set(slice, active);
         self.make_room(cluster, slice, line, out);
-        self.offer_again(cluster, slice, line, out, freed);
+        self.offer_again(cluster, slice, line, out);
         Ok(())
     }
 
@@ -171,10 +171,9 @@ impl System<Servers> {
 
     /// Replaces lines for which a slice has no room left beside `line`, at `at`.
     fn make_room(&mut self, cluster: NodeId, slice: u16, line: LineAddr, at: Time) {
-        // One room after the other: a line may be new in both. The victim has left one room, and may have to leave the other.
+        // One room after the other: a line may be new in both.
         while let Some((victim, room)) = self.controllers.clusters[cluster.index()].settle(slice, line) {
             self.replace(cluster, slice, victim, room, at);
-            self.controllers.clusters[cluster.index()].settle(slice, victim);
         }
     }
 
@@ -200,11 +199,13 @@ impl System<Servers> {
     }
 
     /// Offers the messages that wait for a line again, snoops first, and a request that waits for a tracker.
-    fn offer_again(&mut self, cluster: NodeId, slice: u16, line: LineAddr, at: Time, freed: bool) {
-        let Servers { clusters, inbox, .. } = &mut self.controllers;
+    fn offer_again(&mut self, cluster: NodeId, slice: u16, line: LineAddr, at: Time) {
+        let Servers { clusters, inbox, slice_trackers, .. } = &mut self.controllers;
         let state = &mut clusters[cluster.index()].slices[usize::from(slice)];
         take_parked(&mut state.parked, line, at, inbox);
-        if freed && let Some(message) = state.waiting.pop_front() {
+        if state.active.len() < *slice_trackers
+            && let Some(message) = state.waiting.pop_front()
+        {
             inbox.push_back((message, at));
         }
     }
@@ -236,14 +237,16 @@ impl System<Servers> {
         self.use_memory(&mut active, &message, &work, (start, out));
         self.send_from_home(line, out, active.read_at);
         let homes = &mut self.controllers.homes;
-        let freed = homes.set(home, controller, active);
+        homes.set(home, controller, active);
         if let Some(victim) = homes.settle(home, controller, line) {
             self.replace_entry(home, controller, victim, out);
         }
-        let Servers { homes, inbox, .. } = &mut self.controllers;
+        let Servers { homes, inbox, home_trackers, .. } = &mut self.controllers;
         let state = homes.controller(home, controller);
         take_parked(&mut state.parked, line, out, inbox);
-        if freed && let Some(message) = state.waiting.pop_front() {
+        if state.active.len() < *home_trackers
+            && let Some(message) = state.waiting.pop_front()
+        {
             inbox.push_back((message, out));
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use protocol::Access;
 use protocol::contract::Started;
-use protocol::server::{self, CoreLine, CoreOutcome, CoreSite, Lane, Message, MessageKind};
+use protocol::server::{self, CoreLine, CoreOutcome, CoreSite, Message, MessageKind};
 use units::{CpuId, LineAddr, Time};
 
 use super::Servers;
@@ -79,7 +79,7 @@ impl System<Servers> {
     pub(super) fn on_depart(&mut self, cpu: CpuId, id: EnvelopeId) {
         let message = self.kernel.envelopes.remove(id).message;
         self.leave_core(cpu, message);
-        if message.kind.lane() != Lane::Request {
+        if !matches!(message.kind, MessageKind::CleanEvict | MessageKind::DirtyEvict) {
             return;
         }
         let (line, leaving) = (message.line, &mut self.controllers.cores[cpu.index()].leaving);

@@ -149,9 +149,9 @@ impl Homes {
         self.resting.line(line).flags & ACTIVE != 0
     }
 
-    /// Sets a line. Returns whether its transaction has ended, so that its tracker is free.
+    /// Sets a line.
     #[inline]
-    pub(super) fn set(&mut self, home: NodeId, controller: usize, new: Active) -> bool {
+    pub(super) fn set(&mut self, home: NodeId, controller: usize, new: Active) {
         let resting = self.resting.line(new.line);
         let was = resting.flags & ACTIVE != 0;
         let quiet = new.state.is_quiet();
@@ -164,7 +164,7 @@ impl Homes {
             (false, true) => {}
             (false, false) => actives.push(new),
             (true, _) => {
-                let Some(place) = actives.iter().position(|active| active.line == new.line) else { return false };
+                let Some(place) = actives.iter().position(|active| active.line == new.line) else { return };
                 if quiet {
                     actives.swap_remove(place);
                 } else {
@@ -172,7 +172,6 @@ impl Homes {
                 }
             }
         }
-        was && quiet
     }
 
     /// Brings the directory cache or the probe filter up to date with a line. Returns the line whose entry must be replaced.

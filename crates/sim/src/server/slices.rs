@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use engine::Server;
 use machine::description::{Description, Replacement, SliceKind};
-use protocol::server::{CachingLine, ClusterState, L3Copy, Message};
+use protocol::server::{CachingLine, ClusterState, External, L3Copy, Message};
 use protocol::{CopyState, Version};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -150,9 +150,9 @@ impl Cluster {
         self.resting.line(line).flags & ACTIVE != 0
     }
 
-    /// Sets a line. Returns whether it has come to rest, so that its tracker is free.
+    /// Sets a line.
     #[inline]
-    pub(super) fn set(&mut self, slice: u16, new: Active) -> bool {
+    pub(super) fn set(&mut self, slice: u16, new: Active) {
         let resting = self.resting.line(new.line);
         let was = resting.flags & ACTIVE != 0;
         let quiet = new.state.is_quiet() && !new.state.is_collecting();
@@ -165,7 +165,7 @@ impl Cluster {
             (false, true) => {}
             (false, false) => actives.push(new),
             (true, _) => {
-                let Some(place) = actives.iter().position(|active| active.line == new.line) else { return false };
+                let Some(place) = actives.iter().position(|active| active.line == new.line) else { return };
                 if quiet {
                     actives.swap_remove(place);
                 } else {
@@ -173,15 +173,17 @@ impl Cluster {
                 }
             }
         }
-        was && quiet
     }
 
     /// Brings the tags of a slice up to date with a line. Returns the line that must be replaced, and where.
     pub(super) fn settle(&mut self, slice: u16, line: LineAddr) -> Option<(LineAddr, Room)> {
-        let CachingLine { l3, cores, .. } = self.get(slice, line).state;
-        self.settle_in(slice, line, Room::L3, l3 != L3Copy::None)
+        let CachingLine { l3, cores, external, .. } = self.get(slice, line).state;
+        // What is being replaced has given up its place already.
+        let in_l3 = l3 != L3Copy::None && external != Some(External::ReplaceL3);
+        let in_filter = cores != 0 && external != Some(External::ReplaceFilter);
+        self.settle_in(slice, line, Room::L3, in_l3)
             .map(|victim| (victim, Room::L3))
-            .or_else(|| self.settle_in(slice, line, Room::Filter, cores != 0).map(|victim| (victim, Room::Filter)))
+            .or_else(|| self.settle_in(slice, line, Room::Filter, in_filter).map(|victim| (victim, Room::Filter)))
     }
 
     fn settle_in(&mut self, slice: u16, line: LineAddr, room: Room, wanted: bool) -> Option<LineAddr> {
@@ -240,10 +242,11 @@ mod tests {
         let request = Request { core: CpuId(3), kind: protocol::server::MessageKind::CoreRead, stage: Stage::Cores };
         let mut line = Active { line: LineAddr(9), state: CachingLine::default(), served: Some(Served::ByHome) };
         line.state.request = Some(request);
-        assert!(!cluster.set(1, line) && cluster.is_active(LineAddr(9)));
+        cluster.set(1, line);
+        assert!(cluster.is_active(LineAddr(9)));
         assert_eq!(cluster.get(1, LineAddr(9)).state, line.state);
         (line.state.request, line.state.cores) = (None, 4);
-        assert!(cluster.set(1, line), "its tracker is free");
+        cluster.set(1, line);
         assert!(!cluster.is_active(LineAddr(9)));
         assert_eq!((cluster.get(1, LineAddr(9)).state.cores, cluster.slices[1].active.len()), (4, 0));
     }
