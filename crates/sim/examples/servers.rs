@@ -5,6 +5,7 @@ use units::{Bytes, CpuId, Duration, NodeId, PhysicalAddr, Time};
 use std::cell::Cell;
 use std::rc::Rc;
 
+const SPREAD: u64 = 16;
 fn order(count: u64, seed: u64) -> Vec<u64> {
     let mut all: Vec<u64> = (0..count).collect();
     let mut x = seed | 1;
@@ -17,9 +18,9 @@ fn order(count: u64, seed: u64) -> Vec<u64> {
 
 fn chain(d: &Description, reader: u16, owner: Option<(u16, bool)>, home: u16, lines: u64, passes: u32) -> f64 {
     let mut s = Simulator::new(d, Options::default()).expect("sim");
-    let base = s.allocate(NodeId(home), Bytes(lines * 64)).expect("memory");
+    let base = s.allocate(NodeId(home), Bytes(lines * 64 * SPREAD)).expect("memory");
     let out = Rc::new(Cell::new((Time::ZERO, Time::ZERO)));
-    let at = move |l: u64| PhysicalAddr(base.0 + l * 64);
+    let at = move |l: u64| PhysicalAddr(base.0 + (l * SPREAD + (l.wrapping_mul(0x9e3779b97f4a7c15) >> 40) % SPREAD) * 64);
     let mut programs: Vec<(CpuId, Program)> = Vec::new();
     if let Some((owner, dirty)) = owner {
         programs.push((CpuId(owner), Box::new(move |t: &mut Thread<'_>| {

@@ -73,3 +73,46 @@ proptest! {
         }
     }
 }
+
+/// What no server can be is refused with the key that most likely needs a change.
+#[test]
+fn impossible_servers_are_refused() {
+    let cases: [(&str, &[(&str, &str)], &str); 13] = [
+        ("xeon-8180-2s", &[("topology.processors", "54")], "topology.processors = 54"),
+        ("xeon-8180-2s", &[("topology.kind", "\"crossbar\"")], "topology.kind"),
+        ("arctic", &[("topology.kind", "\"sockets\"")], "topology.kind"),
+        ("xeon-8180-2s", &[("memory.controllers", "3")], "memory.controllers = 3"),
+        ("xeon-8180-2s", &[("server.nodes_per_socket", "3")], "server.nodes_per_socket = 3"),
+        ("xeon-8180-2s", &[("server.network", "\"io-die\"")], "server.layout"),
+        ("xeon-8180-2s", &[("l3_slice.size_kib", "1000")], "l3_slice.size_kib = 1000"),
+        ("xeon-8180-2s", &[("l3_slice.filter_sets", "0")], "l3_slice.filter_sets = 0"),
+        ("xeon-8180-2s", &[("home.entries", "100")], "home.entries = 100"),
+        ("xeon-8180-2s", &[("topology.memory_nodes", "1")], "topology.memory_nodes = 1"),
+        ("xeon-e5-2699v3-2s", &[("home.entries", "64")], "home.entries = 64"),
+        ("epyc-7702-2s", &[("server.clusters_per_die", "3")], "server.clusters_per_die = 3"),
+        ("epyc-7702-2s", &[("home.at_slice", "true")], "home.at_slice = true"),
+    ];
+    for (machine, changes, expected) in cases {
+        let changes: Vec<_> = changes.iter().map(|&(key, value)| (key, value.trim_matches('"'))).collect();
+        let refused = crate::resolve_changed(machine, machine, "", &changes).map(|found| found.description.name);
+        let message = refused.expect_err(expected).to_string();
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+#[test]
+fn layouts_that_make_no_network_are_refused() {
+    let spec = crate::load("xeon-e5-2699v3-2s").expect("a machine").server.expect("a server");
+    for (layout, reason) in [
+        (&["U C C M"; 0][..], "no stop"),
+        (&["U C C M", "C C"], "joins its rings"),
+        (&["U C C M B", "C C"], "joins nothing"),
+        (&["U C Q M"], "spelled Q"),
+        (&["U K M"], "only an I/O die"),
+    ] {
+        let layout = layout.iter().map(|&row| row.to_owned()).collect();
+        let spec = ServerSpec { layout, ..spec.clone() };
+        let error = Package::new(&spec).expect_err(reason);
+        assert!(error.reason.contains(reason), "{error:?}");
+    }
+}

@@ -9,6 +9,7 @@ use protocol::{Agent, ProtocolError};
 use units::{CpuId, LineAddr, NodeId, Time};
 
 use super::Servers;
+use super::event::ServerEvent;
 use super::fabric::Place;
 use super::slices::Room;
 use super::{homes, slices};
@@ -37,12 +38,26 @@ impl System<Servers> {
     /// A message reaches a caching agent or a home. Whatever follows from it at the same place is handled as well.
     pub(super) fn on_agent(&mut self, id: EnvelopeId) {
         let message = self.kernel.envelopes.remove(id).message;
-        let mut next = Some((message, self.kernel.now));
-        while let Some((message, at)) = next {
+        self.controllers.inbox.push_back((message, self.kernel.now));
+        self.handle_all();
+    }
+
+    /// A message leaves its home when memory has been read: the data of memory leave its controller, all else the home.
+    pub(super) fn on_leave(&mut self, id: EnvelopeId) {
+        let message = self.kernel.envelopes.remove(id).message;
+        let (places, now) = (&self.controllers.places, self.kernel.now);
+        let data = message.kind.carries_data();
+        let from = if data { places.memory_place(message.line) } else { places.home_place(message.line) };
+        self.transmit(message, from, now);
+        self.handle_all();
+    }
+
+    /// Handles the messages that are at their agents.
+    fn handle_all(&mut self) {
+        while let Some((message, at)) = self.controllers.inbox.pop_front() {
             if let Err(error) = self.handle(message, at) {
                 return self.fail(error);
             }
-            next = self.controllers.inbox.pop_front();
         }
     }
 
@@ -144,7 +159,7 @@ impl System<Servers> {
     fn send_all(&mut self, from: Place, out: Time, with_data: Time) {
         let mut sent = std::mem::take(&mut self.controllers.sent);
         let mut snoops = 0;
-        for (message, leaves) in sent.drain(..) {
+        for (message, _) in sent.drain(..) {
             let at = if message.kind.carries_data() {
                 with_data
             } else if matches!(message.to, Agent::Processor(_)) && message.kind.lane() == Lane::Snoop {
@@ -155,7 +170,7 @@ impl System<Servers> {
             };
             let message = self.spoiled(message);
             self.count_agent_message(&message);
-            self.transmit(message, from, at, leaves);
+            self.transmit(message, from, at);
         }
         self.controllers.sent = sent;
     }
@@ -272,7 +287,7 @@ impl System<Servers> {
             active.read_at = banks.read(number, asked + way);
         }
         if work.memory_write || work.bits_write {
-            banks.write(number, (out + way).max(active.read_at));
+            banks.write(number, out + way);
         }
     }
 
@@ -286,11 +301,17 @@ impl System<Servers> {
         for (message, leaves) in sent.drain(..) {
             let message = self.spoiled(message);
             self.count_agent_message(&message);
-            match (leaves, message.kind.carries_data()) {
-                (Leaves::AfterMemory, true) => self.transmit(message, memory, out.max(read_at), leaves),
-                (Leaves::AfterMemory, false) => self.transmit(message, home, out.max(read_at + back), leaves),
-                (Leaves::AtOnce, _) => self.transmit(message, home, out, leaves),
-            }
+            let at = match (leaves, message.kind.carries_data()) {
+                (Leaves::AtOnce, _) => {
+                    self.transmit(message, home, out);
+                    continue;
+                }
+                (Leaves::AfterMemory, true) => out.max(read_at),
+                (Leaves::AfterMemory, false) => out.max(read_at + back),
+            };
+            // It takes wires and links in the order of time.
+            let (node, id) = (self.controllers.places.home(line), self.envelop(message, NodeId(0)));
+            self.schedule(node, at, ServerEvent::Leave(id));
         }
         self.controllers.sent = sent;
     }

@@ -19,6 +19,8 @@ pub enum ServerEvent {
     AtCore(CpuId, EnvelopeId),
     /// A message reaches a caching agent or a home.
     AtAgent(EnvelopeId),
+    /// A message that has waited for memory leaves its home.
+    Leave(EnvelopeId),
 }
 
 impl NodeEvent for ServerEvent {
@@ -29,6 +31,7 @@ impl NodeEvent for ServerEvent {
             Self::Depart(cpu, id) => (1, u32::from(cpu.0), id.0),
             Self::AtCore(cpu, id) => (2, u32::from(cpu.0), id.0),
             Self::AtAgent(id) => (3, 0, id.0),
+            Self::Leave(id) => (4, 0, id.0),
         }
     }
 
@@ -39,7 +42,8 @@ impl NodeEvent for ServerEvent {
             0 => Self::Begin(cpu, MissId(second as u8), Access::ALL[(second >> 8 & 0xff) as usize]),
             1 => Self::Depart(cpu, id),
             2 => Self::AtCore(cpu, id),
-            _ => Self::AtAgent(id),
+            3 => Self::AtAgent(id),
+            _ => Self::Leave(id),
         }
     }
 
@@ -48,7 +52,7 @@ impl NodeEvent for ServerEvent {
     fn reach(self) -> Option<Reach> {
         match self {
             Self::AtCore(cpu, _) => Some(Reach::Processor(cpu)),
-            Self::Begin(..) | Self::Depart(..) | Self::AtAgent(_) => None,
+            Self::Begin(..) | Self::Depart(..) | Self::AtAgent(_) | Self::Leave(_) => None,
         }
     }
 }
@@ -76,7 +80,8 @@ mod tests {
     fn packing_loses_nothing() {
         let (cpu, id) = (CpuId(4095), EnvelopeId(1 << 27));
         let begun = Access::ALL.into_iter().map(|access| ServerEvent::Begin(cpu, MissId(63), access));
-        let others = [ServerEvent::Depart(cpu, id), ServerEvent::AtCore(cpu, id), ServerEvent::AtAgent(id)];
+        let at_agents = [ServerEvent::AtAgent(id), ServerEvent::Leave(id)];
+        let others = [ServerEvent::Depart(cpu, id), ServerEvent::AtCore(cpu, id)].into_iter().chain(at_agents);
         for event in begun.chain(others) {
             let (kind, first, second) = event.pack();
             assert_eq!(ServerEvent::unpack(kind, first, second), event);

@@ -178,6 +178,7 @@ impl Controller for Servers {
             ServerEvent::Depart(cpu, id) => system.on_depart(cpu, id),
             ServerEvent::AtCore(cpu, id) => system.on_core(cpu, id),
             ServerEvent::AtAgent(id) => system.on_agent(id),
+            ServerEvent::Leave(id) => system.on_leave(id),
         }
     }
 

@@ -87,10 +87,12 @@ impl Places {
         self.lines.home(line)
     }
 
-    /// The memory controller of its home that a line lies in, and its number there.
+    /// The memory controller of its home that a line lies in, and its number there as channels and banks see it: with the upper
+    /// part of the address folded in, so that regions at multiples of large powers of two do not lie in the same banks.
     #[inline]
     pub(super) fn memory(&self, line: LineAddr) -> (usize, u64) {
-        self.lines.memory(line)
+        let (memory, number) = self.lines.memory(line);
+        (memory, number ^ number >> 7 ^ number >> 13 ^ number >> 19)
     }
 
     /// The stop of a core.

@@ -4,7 +4,7 @@
 //! sent, as those of one line must.
 
 use protocol::Agent;
-use protocol::server::{Leaves, Message, MessageKind};
+use protocol::server::{Message, MessageKind};
 use units::{CpuId, Duration, LineAddr, Time};
 
 use super::Servers;
@@ -39,14 +39,14 @@ impl System<Servers> {
         self.controllers.counts[node.index()].sent[kind as usize] += 1;
     }
 
-    /// A message leaves an agent at `from`, at `at`. `leaves` says whether it has waited for memory.
-    pub(super) fn transmit(&mut self, message: Message, from: Place, at: Time, leaves: Leaves) {
+    /// A message leaves an agent at `from`, at `at`.
+    pub(super) fn transmit(&mut self, message: Message, from: Place, at: Time) {
         let places = &self.controllers.places;
         match message.to {
             Agent::Processor(cpu) => self.transmit_to_core(message, cpu, from, at),
             Agent::Interface(cluster) => {
                 let to = places.caching_agent(cluster, message.line);
-                if to == from && leaves == Leaves::AtOnce {
+                if to == from {
                     return self.controllers.inbox.push_back((message, at));
                 }
                 let node = places.node_of_cluster(cluster);
