@@ -71,7 +71,7 @@ impl System<Servers> {
 
     /// A message is handled at a caching agent, whose pipeline it reaches at `at`.
     fn at_caching_agent(&mut self, cluster: NodeId, message: Message, at: Time) -> Result<(), ProtocolError> {
-        let line = message.line;
+        let (line, now) = (message.line, self.kernel.now);
         let Servers { places, clusters, slice_trackers, sent, timing, .. } = &mut self.controllers;
         let (slice, home) = (places.slice(line), places.home(line));
         let state = &mut clusters[cluster.index()];
@@ -95,7 +95,8 @@ impl System<Servers> {
             state.touch(slice, line);
         }
         let pipeline = &mut state.slices[usize::from(slice)].pipeline;
-        let start = pipeline.reserve(at, Grid::ANY, timing.occupancy);
+        // Its turn is in the order of decisions: what comes later from the same place holds up nothing that is there.
+        let start = pipeline.reserve(now, Grid::ANY, timing.occupancy).max(at);
         let out = start + if looks_up { timing.lookup } else { timing.pass };
         // The data of a response's line have been read while it was under way.
         let with_data = if work.l3_read && looks_up { out + timing.data } else { out };
@@ -247,7 +248,8 @@ impl System<Servers> {
             return Ok(());
         };
         let request = message.kind.lane() == Lane::Request;
-        let start = homes.controller(home, controller).server.reserve(at, Grid::ANY, timing.home_occupancy);
+        let turn = homes.controller(home, controller).server.reserve(now, Grid::ANY, timing.home_occupancy);
+        let start = turn.max(at);
         let out = start + if request { timing.home_request } else { timing.home_response };
         self.use_memory(&mut active, &message, &work, (start, out));
         self.send_from_home(line, out, active.read_at);

@@ -53,16 +53,19 @@ impl Direction {
         Self { wires: Server::default(), credits: [all(), all()], next: [0; 2] }
     }
 
-    /// Sends a message that is ready at `now`. Returns when it comes out.
-    fn send(&mut self, timing: &LinkTiming, line: bool, now: Time) -> Time {
+    /// Sends a message that is here at `at` if nothing delays it, and was delayed by `delay` so far. Returns its delay with this
+    /// link's. It takes the link in the order of decisions, which are made at `now`, and not before a credit is there.
+    fn send(&mut self, timing: &LinkTiming, line: bool, (now, at): (Time, Time), delay: Duration) -> Duration {
         let class = usize::from(line);
         let slot = self.next[class];
         self.next[class] = if slot + 1 == self.credits[class].len() { 0 } else { slot + 1 };
         let length = if line { timing.line } else { timing.header };
-        let start = self.wires.reserve_from(now, now.max(self.credits[class][slot]), Grid::ANY, length);
-        let arrival = start + timing.latency;
-        self.credits[class][slot] = arrival + length + timing.latency;
-        arrival
+        let ahead = at.since(now);
+        let credit = Time(self.credits[class][slot].0.saturating_sub(ahead.0));
+        let turn = self.wires.reserve_from(now, now.max(credit), Grid::ANY, length).since(now);
+        let delay = delay.max(turn);
+        self.credits[class][slot] = at + delay + length + timing.latency * 2;
+        delay
     }
 }
 
@@ -74,10 +77,9 @@ struct Way {
     edges: u32,
 }
 
-/// An edge on a way: the time until the next one, its wires, and their occupancy by a line.
+/// An edge on a way: its wires, and their occupancy by a line.
 #[derive(Clone, Copy, Debug)]
 struct Step {
-    time: Duration,
     line: Duration,
     wire: u16,
 }
@@ -117,7 +119,7 @@ impl Fabric {
             let first = steps.len() as u32;
             for edge in package.way(from, to).into_iter().map(|edge| package.edges()[usize::from(edge)]) {
                 let line = cycles(package.wires()[usize::from(edge.wire)].line_cycles);
-                steps.push(Step { time: cycles(edge.cycles), line, wire: edge.wire });
+                steps.push(Step { line, wire: edge.wire });
             }
             let time = cycles(package.way_cycles(from, to));
             ways.push(Way { time, first, edges: steps.len() as u32 - first });
@@ -166,42 +168,47 @@ impl Fabric {
         links.start + (line % u64::from(links.end - links.start)) as u16
     }
 
-    /// Sends a message about `line`, which is ready at `now`, with its data if `data`. Returns when its critical part is there.
-    pub(super) fn send(&mut self, from: Place, to: Place, line: u64, data: bool, now: Time) -> Time {
-        let mut at = now;
+    /// Sends a message about `line`, which is ready at `at`, with its data if `data`. Returns when its critical part is there. The
+    /// decision is made at `now`: wires and links serve messages in the order of decisions, so that one that is decided long before
+    /// it leaves holds up no other. What waits longest decides the delay of a message, as behind a queue there is none.
+    pub(super) fn send(&mut self, (from, to): (Place, Place), line: u64, data: bool, (now, at): (Time, Time)) -> Time {
+        let (mut at, mut delay) = (at, Duration::ZERO);
         if let (Some(node), Some(timing)) = (from.memory_node, self.far) {
-            at = self.far_links[usize::from(node)][1].send(&timing, data, at);
+            delay = self.far_links[usize::from(node)][1].send(&timing, data, (now, at), delay);
+            at += timing.latency;
         }
         let mut here = from;
         while here.socket != to.socket {
             let next = self.sockets.next(here.socket, to.socket);
             let link = self.link_for(here.socket, next, line);
-            at = self.travel(here.socket, here.stop, self.stop_of_link(link), data, at);
+            delay = delay.max(self.travel(here.socket, (here.stop, self.stop_of_link(link)), data, now));
+            at += self.way_time(here.stop, self.stop_of_link(link));
             let direction = &mut self.links[usize::from(here.socket * self.sockets.links + link)];
-            at = direction.send(&self.between, data, at);
+            delay = direction.send(&self.between, data, (now, at), delay);
+            at += self.between.latency;
             here = Place::at(next, self.stop_of_link(self.link_for(next, here.socket, line)));
         }
-        at = self.travel(here.socket, here.stop, to.stop, data, at);
+        delay = delay.max(self.travel(here.socket, (here.stop, to.stop), data, now));
+        at += self.way_time(here.stop, to.stop);
         if let (Some(node), Some(timing)) = (to.memory_node, self.far) {
-            at = self.far_links[usize::from(node)][0].send(&timing, data, at);
+            delay = self.far_links[usize::from(node)][0].send(&timing, data, (now, at), delay);
+            at += timing.latency;
         }
-        at
+        at + delay
     }
 
-    /// Passes from stop to stop of a socket.
+    /// Passes from stop to stop of a socket. Returns the delay.
     #[inline]
-    fn travel(&mut self, socket: u16, from: StopId, to: StopId, data: bool, now: Time) -> Time {
-        let way = self.way(from, to);
-        if !data {
-            return now + way.time;
+    fn travel(&mut self, socket: u16, (from, to): (StopId, StopId), data: bool, now: Time) -> Duration {
+        let mut delay = Duration::ZERO;
+        if data {
+            let (way, first) = (self.way(from, to), usize::from(socket) * self.wires_of_socket);
+            for step in &self.steps[way.first as usize..(way.first + way.edges) as usize] {
+                let turn = self.wires[first + usize::from(step.wire)].reserve(now, Grid::ANY, step.line);
+                delay = delay.max(turn.since(now));
+            }
         }
-        let first = usize::from(socket) * self.wires_of_socket;
-        let mut at = now;
-        for step in &self.steps[way.first as usize..(way.first + way.edges) as usize] {
-            let start = self.wires[first + usize::from(step.wire)].reserve(at, Grid::ANY, step.line);
-            at = start + step.time;
-        }
-        at
+        delay
     }
 
     /// The time of a message without contention.
@@ -248,22 +255,23 @@ mod tests {
     #[test]
     fn messages_without_a_line_never_wait_within_a_socket_and_lines_do() {
         let mut fabric = fabric("xeon-8180-2s");
-        let (from, to) = (Place::at(0, 1), Place::at(0, 4));
+        let (from, to, now) = (Place::at(0, 1), Place::at(0, 4), (Time(1000), Time(1000)));
         let alone = Time(1000) + fabric.unhindered(from, to, 0);
-        assert_eq!([(); 2].map(|()| fabric.send(from, to, 0, false, Time(1000))), [alone; 2]);
-        assert_eq!(fabric.send(from, to, 0, true, Time(1000)), alone);
+        assert_eq!([(); 2].map(|()| fabric.send((from, to), 0, false, now)), [alone; 2]);
+        assert_eq!(fabric.send((from, to), 0, true, now), alone);
         let occupancy = fabric.steps[fabric.way(1, 4).first as usize].line;
-        assert_eq!(fabric.send(from, to, 0, true, Time(1000)), alone + occupancy, "at t, not at t - 1");
-        assert_eq!(fabric.send(to, from, 0, true, Time(1000)), alone, "the other direction");
+        assert_eq!(fabric.send((from, to), 0, true, now), alone + occupancy, "at t, not at t - 1");
+        assert_eq!(fabric.send((to, from), 0, true, now), alone, "the other direction");
     }
 
     #[test]
     fn a_link_without_credits_waits_for_one_to_return() {
         let timing = LinkTiming { latency: Duration(100), header: Duration(1), line: Duration(10) };
         let mut link = Direction::new(2);
-        assert_eq!(link.send(&timing, true, Time(0)), Time(100));
-        assert_eq!(link.send(&timing, true, Time(0)), Time(110));
-        assert_eq!(link.send(&timing, true, Time(0)), Time(310), "the first credit returns at 210");
-        assert_eq!(link.send(&timing, false, Time(311)), Time(411), "messages without a line have credits of their own");
+        let mut send = |line, at| link.send(&timing, line, (Time(at), Time(at)), Duration::ZERO);
+        assert_eq!(send(true, 0), Duration(0));
+        assert_eq!(send(true, 0), Duration(10));
+        assert_eq!(send(true, 0), Duration(210), "the first credit returns at 210");
+        assert_eq!(send(false, 311), Duration(0), "messages without a line have credits of their own");
     }
 }

@@ -20,13 +20,14 @@ impl System<Servers> {
 
     /// A message of a core for its caching agent leaves at `at`.
     pub(super) fn leave_core_at(&mut self, cpu: CpuId, message: Message, at: Time) {
-        let delay = self.random_delay();
+        let (delay, now) = (self.random_delay(), self.kernel.now);
         self.count_sent(cpu, message.kind);
         let Servers { timing, places, fabric, cores, .. } = &mut self.controllers;
         let cluster = places.design.cluster_of(cpu);
         let slice = places.slice(message.line);
         let (from, to) = (places.core(cpu), places.slice_place(cluster, slice));
-        let there = fabric.send(from, to, message.line.0, message.kind.carries_data(), at + timing.core) + delay;
+        let data = message.kind.carries_data();
+        let there = fabric.send((from, to), message.line.0, data, (now, at + timing.core)) + delay;
         let last = &mut cores[cpu.index()].sent[usize::from(slice)];
         *last = there.max(*last);
         let (there, node) = (*last, places.node_of_cluster(cluster));
@@ -69,8 +70,8 @@ impl System<Servers> {
     }
 
     fn along(&mut self, message: &Message, from: Place, to: Place, at: Time) -> Time {
-        let delay = self.random_delay();
-        self.controllers.fabric.send(from, to, message.line.0, message.kind.carries_data(), at) + delay
+        let (delay, now) = (self.random_delay(), self.kernel.now);
+        self.controllers.fabric.send((from, to), message.line.0, message.kind.carries_data(), (now, at)) + delay
     }
 
     /// The arrival of a message of a caching agent at a home, not before that of what it has sent there earlier.
@@ -85,10 +86,11 @@ impl System<Servers> {
     }
 
     fn transmit_to_core(&mut self, message: Message, cpu: CpuId, from: Place, at: Time) {
-        let delay = self.random_delay();
+        let (delay, now) = (self.random_delay(), self.kernel.now);
         let Servers { timing, places, fabric, cores, .. } = &mut self.controllers;
         let (slice, to) = (places.slice(message.line), places.core(cpu));
-        let there = fabric.send(from, to, message.line.0, message.kind.carries_data(), at) + timing.core + delay;
+        let data = message.kind.carries_data();
+        let there = fabric.send((from, to), message.line.0, data, (now, at)) + timing.core + delay;
         let last = &mut cores[cpu.index()].received[usize::from(slice)];
         *last = there.max(*last);
         let (there, node) = (*last, self.node_of(cpu));
