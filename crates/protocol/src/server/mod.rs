@@ -20,6 +20,7 @@ mod core;
 mod design;
 mod home;
 mod message;
+mod table;
 
 pub use caching::{
     CachingLine, CachingOutcome, CachingWork, ClusterState, External, Found, L3Copy, Replaced, Request, Stage,
@@ -35,3 +36,6 @@ pub use home::{
     evict_directory_cache, evict_probe_filter,
 };
 pub use message::{Grant, Lane, Message, MessageKind};
+pub use table::{
+    CachingCase, CoreCase, DESIGNS, HomeCase, caching_cases, core_cases, describe_caching, describe_home, home_cases,
+};

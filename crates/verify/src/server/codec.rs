@@ -192,6 +192,7 @@ fn pack_home(line: &HomeLine) -> [u32; HOME_WORDS] {
             transaction.complete,
             transaction.others,
             transaction.written,
+            transaction.superseded,
             transaction.granted,
             transaction.acknowledged,
         ] {
@@ -224,13 +225,25 @@ fn unpack_home([entry, busy, early]: [u32; HOME_WORDS]) -> HomeLine {
     let transaction = busy.flag().then(|| {
         let (awaited, kept) = (busy.take(4).into(), busy.take(4).into());
         let (owner, forwarder) = (cluster(&mut busy), cluster(&mut busy));
-        let [complete, others, written, granted, acknowledged] = std::array::from_fn(|_| busy.flag());
+        let [complete, others, written, superseded, granted, acknowledged] = std::array::from_fn(|_| busy.flag());
         let cause = if busy.flag() {
             Cause::Request { kind: kind(&mut busy), requester: NodeId(busy.take(2) as u16) }
         } else {
             Cause::Replacement
         };
-        Transaction { awaited, kept, owner, forwarder, cause, complete, others, written, granted, acknowledged }
+        Transaction {
+            awaited,
+            kept,
+            owner,
+            forwarder,
+            cause,
+            complete,
+            others,
+            written,
+            superseded,
+            granted,
+            acknowledged,
+        }
     });
     let early = std::array::from_fn(|_| {
         let response = match early.take(2) {

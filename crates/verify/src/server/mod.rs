@@ -80,15 +80,19 @@ const fn registered<const VARIANT: usize>(name: &'static str, description: &'sta
             ],
         },
         configurations: || vec![loads_and_stores(2, 1, 1), loads_and_stores(2, 2, 1), loads_and_stores(3, 2, 1)],
-        faults: || Vec::new(),
+        faults: || fault::faults(&VARIANTS[VARIANT]).into_iter().map(|planted| planted.fault).collect(),
         consistency: Consistency::Sequential,
         explore: |config| explore(&ServerModel::new(config, VARIANTS[VARIANT]), config.state_limit),
         litmus: run_litmus::<VARIANT>,
     }
 }
 
+/// Runs a litmus test without replacements, with which it would have millions of states, on two clusters.
 fn run_litmus<const VARIANT: usize>(litmus: &Litmus) -> Exploration {
-    litmus::run(litmus, |config| ServerModel::new(config, VARIANTS[VARIANT]))
+    litmus::run(&Litmus { evictions: false, ..*litmus }, |config| {
+        let processors_per_node = config.caches.div_ceil(2);
+        ServerModel::new(&Config { processors_per_node, ..config.clone() }, VARIANTS[VARIANT])
+    })
 }
 
 /// Configuration of loads and stores by this number of cores, so many in a cluster, to this number of lines.
@@ -126,6 +130,8 @@ impl ServerModel {
             home: variant.home,
         };
         debug_assert_eq!(design.check(), Ok(()));
+        let faults = || fault::faults(&variant).into_iter();
+        let planted = config.mutation.and_then(|name| faults().find(|planted| planted.fault.name == name));
         Self {
             design,
             local: variant.local.then_some(NodeId(0)),
@@ -134,7 +140,7 @@ impl ServerModel {
             clusters,
             lines: usize::from(config.lines),
             accesses: config.accesses.clone(),
-            plant: None,
+            plant: planted.map(|planted| planted.plant),
         }
     }
 

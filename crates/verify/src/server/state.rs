@@ -50,7 +50,11 @@ impl ServerState {
 
     /// Puts a message in flight, at the end of its channel if that keeps order.
     pub(super) fn send(&mut self, word: u32, in_order: bool) {
-        assert!(self.length < MAX_MESSAGES, "more than {MAX_MESSAGES} messages in flight");
+        assert!(
+            self.length < MAX_MESSAGES,
+            "more than {MAX_MESSAGES} messages in flight: {}",
+            self.describe(MAX_CORES, 2, 2)
+        );
         let at = self.messages().partition_point(|&other| {
             if in_order { codec::channel(other) <= codec::channel(word) } else { other <= word }
         });

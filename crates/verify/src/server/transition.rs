@@ -73,7 +73,7 @@ impl ServerModel {
                 let (mut at, mut sent) = (before, Vec::new());
                 let replace = if filter { evict_filter } else { evict_l3 };
                 if replace(&mut at, &self.design, &site, &mut |message| sent.push(message)) != Replaced::Busy {
-                    let after = self.at_agent(state.clone(), cluster, line, None, at, sent);
+                    let after = self.at_agent(state.clone(), cluster, line, at, sent);
                     let step = if filter { ServerStep::EvictFilter } else { ServerStep::EvictL3 };
                     visit(step(cluster as u8, line as u8), self.finish(after));
                 }
@@ -149,7 +149,7 @@ impl ServerModel {
                 let after = match handled.map_err(unexpected) {
                     Ok(CachingOutcome::Busy) => return false,
                     Ok(CachingOutcome::Done(_)) => {
-                        let after = self.at_agent(rest, cluster.index(), line, Some(message), at, sent);
+                        let after = self.at_agent(rest, cluster.index(), line, at, sent);
                         if self.is_full(state, &after) {
                             return false;
                         }
@@ -237,13 +237,12 @@ impl ServerModel {
         mut after: ServerState,
         cluster: usize,
         line: usize,
-        message: Option<&Message>,
         mut at: protocol::server::CachingLine,
         mut sent: Vec<Message>,
     ) -> ServerState {
         let before = after.lines[line].agents[cluster];
         if let Some(Plant::Agent(fault)) = self.plant {
-            fault(&mut AtAgent { message, before: &before, line: &mut at, sent: &mut sent });
+            fault(&mut AtAgent { before: &before, line: &mut at, sent: &mut sent });
         }
         after.lines[line].agents[cluster] = at;
         self.send(&mut after, &sent);

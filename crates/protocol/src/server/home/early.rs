@@ -24,8 +24,7 @@ impl<S: FnMut(Message, Leaves)> Home<'_, S> {
             _ => EarlyResponse::Answered { kind, sole: self.message.sole },
         };
         if kind.carries_data() {
-            self.line.memory = self.message.version;
-            self.work.memory_write = true;
+            self.take_data();
         }
         self.advance();
         Ok(true)

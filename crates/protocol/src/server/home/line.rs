@@ -70,6 +70,9 @@ pub struct Transaction {
     pub others: bool,
     /// Whether a writeback has arrived, so that memory is up to date.
     pub written: bool,
+    /// Whether the requester, which had forwarded data already, has written the line back: older data of others that arrive
+    /// now are ignored.
+    pub superseded: bool,
     /// Whether every response has arrived and the request is granted.
     pub granted: bool,
     /// Whether the requester has acknowledged.
@@ -79,7 +82,7 @@ pub struct Transaction {
 impl Transaction {
     /// A transaction that nothing has been done for.
     #[inline]
-    pub(super) const fn new(cause: Cause) -> Self {
+    pub(in crate::server) const fn new(cause: Cause) -> Self {
         Self {
             awaited: 0,
             kept: 0,
@@ -89,6 +92,7 @@ impl Transaction {
             complete: false,
             others: false,
             written: false,
+            superseded: false,
             granted: false,
             acknowledged: false,
         }

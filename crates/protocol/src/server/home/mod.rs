@@ -5,6 +5,8 @@
 //! - *A request during a transaction* waits in the home's queue. No message is NACKed.
 //! - *A writeback* is always taken in. It is ahead of its sender's response to a snoop that has crossed it, so that memory
 //!   is up to date when the last response has arrived.
+//! - *A writeback of a requester before the responses*: data have been forwarded to it from the only copy, which it has
+//!   modified. Writebacks of the former holder that arrive afterwards, ahead of its response, are older.
 //! - *An upgrade of a copy that has been invalidated* is completed without data, which the requester notices.
 //! - *Early snoop: requests that cross*. A caching agent that has a request of its own answers another's snoop with a
 //!   conflict. Of two requests that cross, one has a response that is no conflict, and comes first; or both agents have
@@ -143,12 +145,12 @@ impl<S: FnMut(Message, Leaves)> Home<'_, S> {
     /// Handles a writeback.
     fn writeback(&mut self) -> Result<bool, ProtocolError> {
         let writer = self.sender()?;
-        self.line.memory = self.message.version;
-        self.work.memory_write = true;
+        self.take_data();
         match &mut self.line.busy {
             // The responses settle the directory when the last one has arrived.
             Some(busy) if !busy.granted => {
                 busy.written = true;
+                busy.superseded |= matches!(busy.cause, Cause::Request { requester, .. } if requester == writer);
                 if busy.owner == Some(writer) {
                     busy.owner = None;
                     if self.message.kind == MessageKind::WritebackKeep {
@@ -159,6 +161,18 @@ impl<S: FnMut(Message, Leaves)> Home<'_, S> {
             _ => self.settle_writeback(writer),
         }
         Ok(true)
+    }
+
+    /// Writes the data of the message to memory, unless the requester has written newer ones.
+    fn take_data(&mut self) {
+        let sender = self.message.cluster();
+        let is_older = |busy: Transaction| {
+            busy.superseded && !matches!(busy.cause, Cause::Request { requester, .. } if Some(requester) == sender)
+        };
+        if !self.line.busy.is_some_and(is_older) {
+            self.line.memory = self.message.version;
+            self.work.memory_write = true;
+        }
     }
 
     /// Takes a writeback into the directory.

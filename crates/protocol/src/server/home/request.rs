@@ -102,8 +102,7 @@ impl<S: FnMut(Message, Leaves)> Home<'_, S> {
         }
         let (kind, sole) = (self.message.kind, self.message.sole);
         if kind.carries_data() {
-            self.line.memory = self.message.version;
-            self.work.memory_write = true;
+            self.take_data();
         }
         self.gather(sender, kind, sole);
         self.try_finish();
