@@ -100,7 +100,8 @@ impl Banks {
         let free = self.refreshed(now.max(self.banks[bank].free_at()));
         let start = self.banks[bank].reserve_from(now, free, Grid::ANY, cycle);
         if reorders {
-            let slot = self.channels[channel].reserve(now, Grid::ANY, length);
+            let awake = self.refreshed(now);
+            let slot = self.channels[channel].reserve_from(now, awake, Grid::ANY, length);
             return start.max(slot) + access;
         }
         let data = self.channels[channel].reserve_from(now, start + access, Grid::ANY, length);
@@ -129,7 +130,8 @@ impl Banks {
         let BanksTiming { write, cycle, reorders, .. } = self.timing;
         let free = self.refreshed(now.max(self.banks[bank].free_at()));
         if reorders {
-            let slot = self.channels[channel].reserve(now, Grid::ANY, write);
+            let awake = self.refreshed(now);
+            let slot = self.channels[channel].reserve_from(now, awake, Grid::ANY, write);
             return self.banks[bank].reserve_from(now, free.max(slot), Grid::ANY, cycle) + write;
         }
         let start = self.channels[channel].reserve_from(now, free, Grid::ANY, write);
