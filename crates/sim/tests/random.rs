@@ -378,7 +378,19 @@ fn server_survives(name: &str, description: &machine::Description, references: u
 #[test]
 fn servers_survive() {
     let tight = [("l3_slice.trackers", "1"), ("home.trackers", "1"), ("socket_link.credits", "1")];
-    let cases: [(&str, &[(&str, &str)], u32); 9] = [
+    let divided = |cores| {
+        let nodes = [("server.nodes_per_socket", "2"), ("server.clusters_per_socket", "2"), ("memory.controllers", "1")];
+        [&nodes[..], &[("topology.processors_per_node", cores)]].concat()
+    };
+    let sub_numa = divided("14");
+    let cluster_on_die =
+        [&divided("9")[..], &[("home.kind", "directory"), ("home.entries", "64"), ("home.ways", "8")]].concat();
+    let one_node =
+        [("server.nodes_per_socket", "1"), ("topology.processors_per_node", "64"), ("memory.controllers", "4")];
+    let cases: [(&str, &[(&str, &str)], u32); 12] = [
+        ("xeon-8180-2s", &sub_numa, 80),
+        ("xeon-e5-2699v3-2s", &cluster_on_die, 80),
+        ("epyc-7702-2s", &one_node, 30),
         ("xeon-8180-2s", &[], 150),
         ("xeon-8180-2s", &tight, 60),
         ("xeon-8180-2s", &[("home.opportunistic_snoops", "true"), ("home.entries", "0")], 80),

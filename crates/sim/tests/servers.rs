@@ -108,6 +108,52 @@ fn latencies_are_those_measured() {
     assert!(errors[errors.len() / 2] < 0.05, "{errors:.3?}");
 }
 
+/// What all cores of the first socket read together of the memory of `home`, in GB/s: each an array of its own, line by line, but for
+/// the time until all have begun and after the first has ended.
+fn bandwidth(description: &Description, home: u16) -> f64 {
+    const LINES_EACH: u64 = 4096;
+    let mut simulator = Simulator::new(description, Options::default()).unwrap();
+    let cores = description.topology.processors_per_node as u16;
+    let programs = (0..cores).map(|cpu| {
+        let base = simulator.allocate(NodeId(home), Bytes(LINES_EACH * 64)).unwrap();
+        let program = move |thread: &mut Thread<'_>| {
+            (0..LINES_EACH * 8).for_each(|word| thread.load(base.offset(word * 8)));
+            thread.drain();
+        };
+        (CpuId(cpu), Box::new(program) as Program)
+    });
+    let programs: Vec<_> = programs.collect();
+    let reports = simulator.run(programs).unwrap();
+    let times = reports.iter().map(|report| report.finished.since(report.started).as_ns());
+    let mean = times.sum::<f64>() / f64::from(cores);
+    f64::from(cores) * (LINES_EACH * 64) as f64 / mean
+}
+
+/// Intel MLC, reads of all cores: of one socket's own memory, and of the other socket's.
+#[test]
+fn bandwidths_are_those_measured() {
+    let mut errors = Vec::new();
+    for (machine, [own, other]) in [
+        ("xeon-e5-2699v3-2s", [57.9, 30.3]),
+        ("xeon-8180-2s", [107.9, 51.0]),
+        ("xeon-6252n-2s", [122.1, 51.3]),
+        ("xeon-8269cy-2s", [113.3, 50.9]),
+        ("epyc-7702-2s", [42.9, 0.0]),
+    ] {
+        let description = machine::load(machine).unwrap();
+        for (home, measured) in [(0, own), (1, other)] {
+            if measured > 0.0 {
+                let simulated = bandwidth(&description, home);
+                let error = (simulated / measured - 1.0).abs();
+                assert!(error < 0.2, "{machine}, node {home}: {simulated:.1}, measured {measured}");
+                errors.push(error);
+            }
+        }
+    }
+    errors.sort_by(f64::total_cmp);
+    assert!(errors[errors.len() / 2] < 0.1, "{errors:.3?}");
+}
+
 /// A home that does not wait for its directory bits, or that has the line in its directory cache, snoops at once.
 #[test]
 fn the_penalty_of_the_reader_is_the_directory_in_memory() {
