@@ -12,7 +12,6 @@
 //! lines arrive: partial store order.
 
 mod accesses;
-mod around;
 mod bus;
 mod coherence;
 mod counted;
@@ -22,6 +21,7 @@ mod ledger;
 mod misses;
 mod observed;
 mod prefetching;
+mod private;
 mod relocation;
 mod spinning;
 mod timing;

@@ -53,7 +53,7 @@ const PROGRAMS: [Program; 6] = [
     Program {
         name: "cholesky",
         grows: ("height", FIXED),
-        others: &[("schedule", 1)],
+        others: &[("schedule", 2)],
         compared: &[],
         quick: (1, &[("length", 12), ("width", 6)]),
         code: [4055, 438, 131, 6200, 8680],
