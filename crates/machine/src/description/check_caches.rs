@@ -39,7 +39,7 @@ fn levels(description: &Description) -> Result<(), Conflict> {
     }
     if let Some((coherent, inside)) = levels.split_last() {
         keeps_lines(coherent)?;
-        leaves_private(description, coherent, inside)?;
+        stores_around(description, coherent, inside)?;
     }
     levels.iter().try_for_each(|level| shape(level).and_then(|()| gives_up_stored(level)))
 }
@@ -113,26 +113,19 @@ fn keeps_lines(coherent: &CacheLevel) -> Result<(), Conflict> {
     Ok(())
 }
 
-/// Private data that the coherent level does not take are the primary level's alone, which is written through, and only where the
-/// node's controller has nothing to do with them.
-fn leaves_private(description: &Description, coherent: &CacheLevel, inside: &[CacheLevel]) -> Result<(), Conflict> {
+/// A store to private data goes around all levels or none, and only where the node's controller takes it to memory.
+fn stores_around(description: &Description, coherent: &CacheLevel, inside: &[CacheLevel]) -> Result<(), Conflict> {
     let conflict = |level: &CacheLevel, reason: String| {
-        Err(Conflict::new(format!("{}.allocate_private", level.table), reason, "true"))
+        Err(Conflict::new(format!("{}.allocate_on_private_write_miss", level.table), reason, "true"))
     };
-    if let Some(level) = inside.iter().find(|level| !level.allocate_private) {
-        return conflict(level, format!("the coherent level, {}, takes no private data, or all do", coherent.table));
-    }
-    if coherent.allocate_private {
-        return Ok(());
+    if let Some(level) = inside.iter().find(|level| !level.allocate_on_private_write_miss) {
+        return conflict(level, format!("a store goes around the coherent level, {}, or around none", coherent.table));
     }
     let kind = description.controller.kind;
-    match inside {
-        _ if kind != ControllerKind::Sci => {
-            conflict(coherent, format!("all lines are coherent with controller.kind = {}", quoted(kind.word())))
-        }
-        [primary] if primary.write == WritePolicy::Through => Ok(()),
-        _ => conflict(coherent, "private data need one level inside, which is written through".to_owned()),
+    if coherent.allocate_on_private_write_miss || kind == ControllerKind::Sci {
+        return Ok(());
     }
+    conflict(coherent, format!("no store goes around the caches with controller.kind = {}", quoted(kind.word())))
 }
 
 /// The sets of a level, and the blocks of its fills.

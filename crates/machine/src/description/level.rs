@@ -32,8 +32,8 @@ pub struct CacheLevel {
     pub allocate_on_write_miss: bool,
     /// Whether a store that hits leaves its line in this level.
     pub keep_on_write_hit: bool,
-    /// Whether references to private data bring their lines into this level.
-    pub allocate_private: bool,
+    /// Whether a store to private data that misses brings its line into this level.
+    pub allocate_on_private_write_miss: bool,
     /// Its bus or port; `None` for a primary cache inside others.
     pub port: Option<CachePort>,
 }
@@ -82,7 +82,7 @@ macro_rules! from_table {
                     write: spec.write,
                     allocate_on_write_miss: spec.allocate_on_write_miss,
                     keep_on_write_hit: spec.keep_on_write_hit,
-                    allocate_private: spec.allocate_private,
+                    allocate_on_private_write_miss: spec.allocate_on_private_write_miss,
                     port: Some(CachePort {
                         clock: spec.bus_clock,
                         width: spec.bus_width,
@@ -119,7 +119,7 @@ impl From<&L1Spec> for CacheLevel {
             write: spec.write,
             allocate_on_write_miss: spec.allocate_on_write_miss,
             keep_on_write_hit: spec.keep_on_write_hit,
-            allocate_private: true,
+            allocate_on_private_write_miss: true,
             port: None,
         }
     }
@@ -275,8 +275,8 @@ mod tests {
                  true, or l1.allocate_on_write_miss = false",
             ),
             (
-                "[l2]\nallocate_private = false".to_owned(),
-                "my.toml:3: l2.allocate_private = false: all lines are coherent with controller.kind = \"hub\"",
+                "[l2]\nallocate_on_private_write_miss = false".to_owned(),
+                "my.toml:3: l2.allocate_on_private_write_miss = false: no store goes around the caches with controller.kind = \"hub\"",
             ),
             (
                 "[processor]\nmodel = \"blocking\"\ninstruction_window = 1".to_owned(),

@@ -5,6 +5,9 @@ use engine::{Grid, Server};
 use machine::description::{BanksSpec, Description};
 use units::{Duration, Hertz, Time};
 
+/// Bytes of a word.
+const WORD_BYTES: u64 = 8;
+
 /// Sizes and times of a memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BanksTiming {
@@ -18,6 +21,8 @@ pub struct BanksTiming {
     pub read: Duration,
     /// Occupancy of the channel by a line written.
     pub write: Duration,
+    /// Occupancy of the channel by a word written.
+    pub word: Duration,
     /// Least occupancy of a bank by an access.
     pub cycle: Duration,
     /// From the start of one refresh of all banks to the start of the next.
@@ -30,12 +35,14 @@ impl BanksTiming {
     /// The memory of `description`, whose controller has this clock.
     pub fn new(description: &Description, banks: &BanksSpec, clock: Hertz) -> Self {
         let (memory, cycles) = (&description.memory, |count: u32| clock.period() * u64::from(count));
+        let write = cycles(memory.line_write_cycles);
         Self {
             channels: banks.channels as usize,
             banks: banks.banks as usize,
             access: cycles(memory.access_cycles),
             read: cycles(memory.line_cycles),
-            write: cycles(memory.line_write_cycles),
+            write,
+            word: write / (description.coherent_cache().line.0 / WORD_BYTES),
             cycle: cycles(banks.cycle),
             refresh_interval: memory.refresh_interval,
             refresh: cycles(memory.refresh_cycles),
@@ -79,8 +86,14 @@ impl Banks {
 
     /// Reads the line with number `line`, requested at `now`. Returns the time of its first data.
     pub fn read(&mut self, line: u64, now: Time) -> Time {
+        self.transfer(line, now, self.timing.read)
+    }
+
+    /// Accesses the line with number `line`, requested at `now`, and then has its channel for `length`. Returns the time from which
+    /// it has it.
+    fn transfer(&mut self, line: u64, now: Time, length: Duration) -> Time {
         let (channel, bank) = self.place(line);
-        let BanksTiming { access, cycle, read: length, .. } = self.timing;
+        let BanksTiming { access, cycle, .. } = self.timing;
         let free = self.refreshed(now.max(self.banks[bank].free_at()));
         let start = self.banks[bank].reserve_from(now, free, Grid::ANY, cycle);
         let data = self.channels[channel].reserve_from(now, start + access, Grid::ANY, length);
@@ -114,6 +127,13 @@ impl Banks {
         start + write
     }
 
+    /// Writes a word of the line with number `line`, requested at `now`, in the access that reads what is stored with the line.
+    /// Returns the time at which it is in the bank.
+    pub fn write_word(&mut self, line: u64, now: Time) -> Time {
+        let word = self.timing.word;
+        self.transfer(line, now, word) + word
+    }
+
     /// Holds a bank until `end` at least.
     fn hold(&mut self, bank: usize, end: Time) {
         let server = &mut self.banks[bank];
@@ -144,6 +164,7 @@ mod tests {
         access: Duration(100),
         read: Duration(20),
         write: Duration(30),
+        word: Duration(4),
         cycle: Duration(150),
         refresh_interval: Duration(1_000_000),
         refresh: Duration(10),
@@ -167,6 +188,14 @@ mod tests {
             banks.write(0, START);
             assert_eq!(banks.read(0, Time(now)), Time(data), "requested at {now}");
         }
+    }
+
+    #[test]
+    fn a_word_takes_one_access_and_its_part_of_a_line() {
+        let mut banks = Banks::new(TIMING);
+        assert_eq!(banks.write_word(0, START), Time(1104));
+        assert_eq!(banks.write_word(2, START), Time(1108), "the wires are taken for a word");
+        assert_eq!(banks.write_word(0, Time(1104)), Time(1254), "the bank is free after its cycle at 1150");
     }
 
     #[test]

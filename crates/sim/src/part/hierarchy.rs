@@ -305,13 +305,6 @@ impl Hierarchy {
         }
     }
 
-    /// Fills `block` into a primary level of tags alone, for data that the levels outside do not have.
-    #[inline]
-    pub fn fill_primary_alone(&mut self, block: u64, state: CopyState, random: &mut Xoshiro256PlusPlus) {
-        let written_through = self.caches[0].fill(block, (state, Version::default()), |_| false, random);
-        debug_assert!(written_through.is_some_and(|victim| victim.is_none_or(|victim| !victim.state.is_dirty())));
-    }
-
     /// [`Self::bring_in`] for levels in any relation. Not generic: one function serves all callers.
     #[inline(never)]
     fn bring_into_all(

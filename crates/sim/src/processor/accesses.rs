@@ -103,9 +103,22 @@ impl Processor {
         Ok(())
     }
 
+    /// As [`Self::access`], to private data at a known address.
+    ///
+    /// # Errors
+    /// As there.
+    #[inline(always)]
+    pub fn access_private(&mut self, at: impl Location, access: Access) -> Result<(), Wait> {
+        self.private = true;
+        let done = self.access(at, access, Address::Known);
+        self.private = false;
+        self.counters.private_references[usize::from(access.writes())] += u64::from(done.is_ok());
+        done
+    }
+
     /// Waits for an entry of the instruction window and for the address.
     #[inline(always)]
-    pub(super) fn ready(&mut self, address: Address) -> Result<(), Wait> {
+    fn ready(&mut self, address: Address) -> Result<(), Wait> {
         self.take_place()?;
         if address == Address::FromLatestLoad {
             if let Some(miss) = self.value_from {
@@ -214,7 +227,7 @@ impl Processor {
 
     /// An access that is no plain hit in the primary cache.
     #[inline(never)]
-    pub(super) fn access_beyond(&mut self, block: u64, access: Access, named: u64) -> Result<(), Wait> {
+    fn access_beyond(&mut self, block: u64, access: Access, named: u64) -> Result<(), Wait> {
         let line = self.line_of_block(block);
         if self.stores.is_present() && self.is_forwarded(block, access)? {
             return Ok(());
@@ -243,8 +256,9 @@ impl Processor {
         let id = self.free_miss(access.writes(), copy.state.rights() == Rights::Read)?;
         self.writeback_room()?;
         let place = match held {
-            Some(held) => held.place,
-            None => self.make_room(self.caches.entry(), line).ok_or(Wait::AnyMiss)?,
+            Some(held) => Some(held.place),
+            None if self.private && self.timing.private_around && access == Access::Store => None,
+            None => Some(self.make_room(self.caches.entry(), line).ok_or(Wait::AnyMiss)?),
         };
         self.start_miss(id, block, (place, copy), access, named);
         self.evict_displaced(self.time);
@@ -256,6 +270,10 @@ impl Processor {
     fn join_miss(&mut self, id: MissId, block: u64, access: Access) -> Result<(), Wait> {
         self.demand_prefetched(id, block);
         let Some(miss) = self.miss(id) else { return Err(Wait::AnyMiss) };
+        // A store around the caches brings no line.
+        if miss.around {
+            return Err(Wait::completion_of(id));
+        }
         let &Miss { copy, requested, value_at, writes, upgrade, tag, block: wanted, .. } = miss;
         let number = self.issued;
         let (done, charge) = (!requested, miss.charge());
@@ -309,8 +327,9 @@ impl Processor {
         Ok(())
     }
 
-    /// Opens the miss on a line, with the place and the copy that the processor has of it so far.
-    fn start_miss(&mut self, id: MissId, block: u64, old: (Place, CachedCopy), access: Access, named: u64) {
+    /// Opens the miss on a line, with the place and the copy that the processor has of it so far. A store without a place goes around
+    /// the caches.
+    fn start_miss(&mut self, id: MissId, block: u64, old: (Option<Place>, CachedCopy), access: Access, named: u64) {
         let (place, copy) = old;
         let line = self.line_of_block(block);
         self.counters.primary_misses += 1;
@@ -328,8 +347,9 @@ impl Processor {
             granted: false,
             trapped: false,
             private: self.private,
+            around: place.is_none(),
             block,
-            place: Some(place),
+            place,
             prefetched: false,
             demanded: true,
             service: Service::default(),

@@ -177,12 +177,6 @@ impl Processor {
         (self.ledger.served[number], self.ledger.latest) = (charge, charge);
     }
 
-    /// Counts a miss on private data that has no miss register.
-    #[inline]
-    pub(super) fn count_private_miss(&mut self, writes: bool, service: Service) {
-        self.ledger.misses.count(writes, service);
-    }
-
     /// The counts so far.
     pub fn counters(&self) -> ProcessorCounters {
         let pending = self.ledger.charged_to.map_or(0, |(_, since)| self.issued - since);

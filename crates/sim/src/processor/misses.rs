@@ -65,9 +65,11 @@ pub struct Miss {
     pub(super) trapped: bool,
     /// Whether its access is one to private data.
     pub(super) private: bool,
+    /// Whether its store goes around the caches, to memory.
+    pub(super) around: bool,
     /// The requested primary block.
     pub(super) block: u64,
-    /// The place reserved for the line in the caches; `None` after the miss has released it
+    /// The place reserved for the line in the caches; `None` of a store that goes around them, and after the miss has released it
     /// ([`Processor::release_slot`]).
     pub(super) place: Option<Place>,
     /// Whether the hardware prefetcher requested the line, and whether the program has referenced it since.
@@ -123,6 +125,11 @@ impl Miss {
     /// Whether the controller has granted the request.
     pub const fn is_granted(&self) -> bool {
         self.granted
+    }
+
+    /// Whether its store goes around the caches, to memory.
+    pub const fn goes_around(&self) -> bool {
+        self.around
     }
 
     /// The charge of a wait for this miss.
@@ -242,7 +249,7 @@ impl Processor {
         miss.value_at = Some(at);
         let stored = !miss.then_store || miss.copy.state.after(Access::Store).is_some();
         let (block, fill_end, service, charge) = (miss.block, miss.fill_end, miss.service, miss.charge());
-        let (outside, writes) = (miss.stays_outside(), miss.writes);
+        let (outside, writes) = (miss.stays_outside() || miss.around, miss.writes);
         if self.value_from == Some(id) {
             self.value_from = None;
             self.value_at = at + self.work_after_value;

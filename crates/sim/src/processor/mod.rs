@@ -12,6 +12,7 @@
 //! lines arrive: partial store order.
 
 mod accesses;
+mod around;
 mod bus;
 mod coherence;
 mod counted;
@@ -21,7 +22,6 @@ mod ledger;
 mod misses;
 mod observed;
 mod prefetching;
-mod private;
 mod relocation;
 mod spinning;
 mod timing;

@@ -48,13 +48,6 @@ impl Processor {
         }
     }
 
-    /// Notifies of a reference at `at`, the program's address `named`, to private data that has no coherent line.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn report_private(&mut self, named: u64, at: PhysicalAddr, access: Access) {
-        self.report_access(named, at, access);
-    }
-
     /// Notifies of a hit in a level beyond the primary cache, whose store has made its version if the level `holds` the
     /// states of lines.
     #[cold]
@@ -179,6 +172,18 @@ impl Processor {
         let Some(&Miss { line, copy, .. }) = self.miss(id) else { return };
         self.report_store(line, copy, now);
         self.perform_joined(id, 1, now);
+    }
+
+    /// Notifies of the store of a miss on `line` that memory performs at `now`, with the contents `copy`: the line enters no cache.
+    pub(super) fn report_store_around(&self, line: LineAddr, copy: CachedCopy, now: Time) {
+        self.report_grant(line);
+        if self.probe.is_active() {
+            self.report_departure(line, true);
+        }
+        if self.probe.follows_contents() {
+            self.probe.contents(ContentsEvent::Miss { line });
+            self.report_store(line, copy, now);
+        }
     }
 
     /// Performs the stores that wait for miss `id`, except the first `done`.

@@ -90,6 +90,7 @@ impl Processor {
                 granted: false,
                 trapped: false,
                 private: false,
+                around: false,
                 block: line.0 << (self.timing.line_shift - self.timing.block_shift),
                 place: Some(place),
                 prefetched: true,

@@ -66,7 +66,8 @@ pub struct ProcessorTiming {
     pub primary_hit: Duration,
     /// Every reference is done before the next instruction issues.
     pub blocking: bool,
-    /// Primary hits have effects besides their time: those of a blocking processor, and those that a prefetcher observes.
+    /// Primary hits have effects besides their time: those of more than a cycle on a blocking processor, and those that a prefetcher
+    /// observes.
     pub special_hits: bool,
     /// Whether a primary hit may be special, or blocked by an upgrade.
     pub checks_hits: bool,
@@ -78,9 +79,8 @@ pub struct ProcessorTiming {
     pub outermost: usize,
     /// The caches of the levels.
     pub hierarchy: Rc<Levels>,
-    /// The time in which memory serves a reference to private data past the caches, a line of it; `None` if the coherent level takes
-    /// the lines of private data.
-    pub private_memory: Option<Duration>,
+    /// Whether a store to private data that misses goes around the caches.
+    pub private_around: bool,
     /// The prefetcher, if there is one.
     pub prefetcher: Option<PrefetcherSpec>,
     /// Line size, a shift.
@@ -116,7 +116,7 @@ impl ProcessorTiming {
             streams: prefetch.streams as usize,
         });
         let blocking = processor.model == ProcessorModel::Blocking;
-        // A hit of one cycle is done when the next instruction issues, also on a blocking processor.
+        // A hit of one cycle is done when the next instruction issues, so that a blocking processor need not keep it.
         let long_hits = description.l1.hit_cycles > 1 || processor.issue_width > 1;
         let special_hits = blocking && long_hits || prefetcher.is_some() && described.len() == 1;
         Self {
@@ -141,7 +141,7 @@ impl ProcessorTiming {
             levels: std::array::from_fn(level),
             outermost: described.len() - 1,
             hierarchy: Levels::new(&specs).into(),
-            private_memory: private_memory(description, &coherent),
+            private_around: !coherent.allocate_on_private_write_miss,
             prefetcher,
             line_shift: shift(coherent.line),
             one_page_shift: shift(tlb.page),
@@ -206,15 +206,6 @@ impl LevelTiming {
             fill_write: bus * u64::from(port.fill_write_cycles),
         }
     }
-}
-
-/// The time in which memory reads or writes a line of private data, and the line crosses between it and the primary cache. Memory has
-/// lines of the same length as the caches, and no unit for which a time is given but them (Hexsel and Topham, Section 4).
-fn private_memory(description: &Description, coherent: &CacheLevel) -> Option<Duration> {
-    let (sci, memory) = (description.sci.as_ref()?, &description.memory);
-    let crossing = coherent.port.map_or(Duration::ZERO, |port| port.clock.period() * coherent.line.0.div_ceil(port.width.0));
-    let line = sci.clock.period() * u64::from(memory.access_cycles + memory.line_cycles);
-    (!coherent.allocate_private).then_some(line + crossing)
 }
 
 /// The cache of a level whose lines are `2^shift` primary blocks.

@@ -16,7 +16,7 @@ use units::{Bytes, CpuId, Duration, NodeId, Time};
 use crate::{
     Fault, Mode, NodeStatistics, Observed, Options, PagingCounters, Program, SimError, Simulator, ThreadReport,
 };
-use program::{Base, Choices, Features, PRIVATE_LINES, RandomProgram};
+use program::{Base, Choices, Features, RandomProgram};
 
 /// A random test: its size and its random seed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -95,12 +95,7 @@ impl RandomTest {
         simulator: &mut Simulator,
     ) -> Result<Vec<(CpuId, Program)>, SimError> {
         let nodes = simulator.topology().nodes().len() as u16;
-        let private = match description.coherent_cache().allocate_private {
-            true => 0,
-            false => description.topology.processors_per_node * PRIVATE_LINES,
-        };
-        let lines = self.lines.div_ceil(u32::from(nodes)) + private;
-        let each = Bytes(u64::from(lines) * description.coherent_cache().line.0);
+        let each = Bytes(u64::from(self.lines.div_ceil(u32::from(nodes))) * description.coherent_cache().line.0);
         if description.os.migration || description.os.replication {
             let pages = each.0.div_ceil(description.tlb.page.0) as usize;
             let map = |node| simulator.map(&vec![Some(NodeId(node)); pages]);
@@ -121,7 +116,7 @@ impl RandomTest {
         let coherent = description.coherent_cache();
         let features = Features {
             uncached: !matches!(description.controller.kind, ControllerKind::Magic | ControllerKind::Sci),
-            private: (!coherent.allocate_private).then_some(description.topology.processors_per_node),
+            around: !coherent.allocate_on_private_write_miss,
         };
         let playground = Rc::new(RandomProgram::new(*self, coherent.line, description.l1.line, memory, features));
         let program = |cpu: u16| {

@@ -10,9 +10,6 @@ use crate::{Location, Thread};
 /// Accesses of a processor in a round.
 const ROUND: u32 = 100;
 
-/// Lines of private data that a processor has, where coherent caches take none.
-pub const PRIVATE_LINES: u32 = 48;
-
 /// A random number generator.
 pub struct Choices(Xoshiro256PlusPlus);
 
@@ -125,7 +122,7 @@ pub struct RandomProgram<A> {
     block: Bytes,
     /// The memory of each node, or pages that begin there.
     memory: Vec<A>,
-    /// The machine's uncached loads, and private references past its coherent caches.
+    /// Whether the machine has uncached loads, and private stores that go around its caches.
     features: Features,
 }
 
@@ -134,9 +131,8 @@ pub struct RandomProgram<A> {
 pub struct Features {
     /// Uncached loads.
     pub uncached: bool,
-    /// References to private data of which the coherent caches take no lines: the processors of a node that have such lines, none if
-    /// private data are like others.
-    pub private: Option<u32>,
+    /// Stores to private data that go around the caches.
+    pub around: bool,
 }
 
 impl<A: Base> RandomProgram<A> {
@@ -153,13 +149,6 @@ impl<A: Base> RandomProgram<A> {
         self.memory[(line % nodes) as usize].at(offset)
     }
 
-    /// A random line of the private data of processor `cpu` on node `home`, behind the lines that all share.
-    fn private(&self, dice: &mut Choices, (cpu, home): (u32, u32), in_node: u32) -> A {
-        let shared = self.test.lines.div_ceil(self.memory.len() as u32);
-        let line = shared + cpu % in_node * PRIVATE_LINES + dice.below(PRIVATE_LINES);
-        self.memory[home as usize].at(u64::from(line) * self.line.0)
-    }
-
     /// Runs the program of the thread's processor, which is on node `home`.
     pub fn play(&self, thread: &mut Thread<'_>, home: u32) {
         let cpu = u32::from(thread.cpu().0);
@@ -170,10 +159,7 @@ impl<A: Base> RandomProgram<A> {
             let mood = Mood::draw(&mut common, self.test.lines, self.memory.len() as u32);
             for step in 0..ROUND {
                 let line = mood.line(&mut dice, cpu, step, self.test.lines);
-                self.step(thread, &mut dice, line, mood.stores());
-                if let Some(in_node) = self.features.private {
-                    self.private_step(thread, &mut dice, (cpu, home), in_node);
-                }
+                self.step(thread, &mut dice, (line, home), mood.stores());
             }
             if dice.once_in(8) {
                 thread.drop_caches();
@@ -184,17 +170,9 @@ impl<A: Base> RandomProgram<A> {
         }
     }
 
-    /// A private reference now and then.
-    fn private_step(&self, thread: &mut Thread<'_>, dice: &mut Choices, place: (u32, u32), in_node: u32) {
-        match dice.below(8) {
-            0 => thread.store_private(self.private(dice, place, in_node)),
-            1 | 2 => thread.load_private(self.private(dice, place, in_node)),
-            _ => {}
-        }
-    }
-
-    /// One access, and possibly another one to the same line, or some work.
-    fn step(&self, thread: &mut Thread<'_>, dice: &mut Choices, line: u32, stores: u32) {
+    /// One access, and possibly another one to the same line, or some work. Private stores are to a line of node `home`, which is
+    /// not private at all: their processor has to find that out.
+    fn step(&self, thread: &mut Thread<'_>, dice: &mut Choices, (line, home): (u32, u32), stores: u32) {
         let at = self.address(dice, line);
         let die = dice.below(100);
         if die < stores {
@@ -204,6 +182,10 @@ impl<A: Base> RandomProgram<A> {
                 2 => {
                     thread.load(at);
                     thread.store(at);
+                }
+                3 | 4 if self.features.around => {
+                    let nodes = self.memory.len() as u32;
+                    thread.store_private(self.address(dice, line / nodes * nodes + home));
                 }
                 _ => thread.store(at),
             }

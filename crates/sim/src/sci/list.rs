@@ -11,6 +11,9 @@ use crate::statistics::{Histogram, NodeStatistics, Tally};
 use super::event::Opening;
 use super::timing::SciTiming;
 
+/// The name of stores around the caches among a node's requests.
+const STORE_AROUND: &str = "STORE_AROUND";
+
 /// A line at a cache as an element of its sharing list.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(super) struct Element {
@@ -43,6 +46,8 @@ pub(super) struct Node {
     pub(super) leaving: u32,
     /// Requests sent, by command.
     sent: [u64; Command::ALL.len()],
+    /// Stores that memory has performed for the node's own processors, around their caches.
+    around: u64,
     /// Completed stores by the number of elements that they purged: the length of the sharing list (Hexsel and Topham,
     /// Section 4), in transactions.
     purges: Histogram,
@@ -78,6 +83,7 @@ impl Node {
             memories: vec![Banks::new(timing.banks); memories as usize],
             leaving: 0,
             sent: [0; Command::ALL.len()],
+            around: 0,
             purges: Histogram::default(),
         }
     }
@@ -93,6 +99,11 @@ impl Node {
     }
 
     #[inline]
+    pub(super) fn count_around(&mut self) {
+        self.around += 1;
+    }
+
+    #[inline]
     pub(super) fn count_purge(&mut self, length: u16) {
         self.purges.count(length);
     }
@@ -100,11 +111,12 @@ impl Node {
     pub(super) fn statistics(&self) -> NodeStatistics {
         let tally = |name, count| Tally { name, count, busy: Default::default() };
         let commands = Command::ALL.iter().map(|&command| tally(command.mnemonic(), self.sent[command as usize]));
+        let sent = commands.chain([tally(STORE_AROUND, self.around)]);
         let memory = self.memory_busy(Time::MAX);
         NodeStatistics {
             busy: memory,
             memory_busy: memory,
-            sent: commands.filter(|tally| tally.count > 0).collect(),
+            sent: sent.filter(|tally| tally.count > 0).collect(),
             invalidations: self.purges.clone(),
             ..NodeStatistics::default()
         }

@@ -11,8 +11,7 @@
 //!    own tags. The best transaction between two caches thus takes two accesses and the ring, the best one between cache and
 //!    memory one access, one memory access, two transfers of the line and the ring (Section 4, Express Ring, KSR1 and
 //!    Hector).
-//! 4. References to private data may take no lines into the coherent cache (Section 4, The Simulated Multiprocessor); they are
-//!    the processor's own (`crate::processor`).
+//! 4. A store to private data may go around the caches, to the memory of its own node (Section 4, The Simulated Multiprocessor).
 //!
 //! Theirs have one processor and one memory a node. Where there are several, each cache is an element of lists like those of
 //! other nodes, and packets between agents of one node take no time besides that of the agents.

@@ -1,7 +1,7 @@
 //! A node as requester: misses, lines that leave, and the responses to their requests.
 
 use protocol::contract::{Directory, Started};
-use protocol::sci::{CacheWork, Operation, Outcome, Packet, Progress, Protocol, Response};
+use protocol::sci::{CacheWork, MemoryState, Operation, Outcome, Packet, Progress, Protocol, Response};
 use protocol::{Access, ProtocolError};
 use units::{CpuId, LineAddr};
 
@@ -10,7 +10,7 @@ use super::event::{Opening, SciEvent};
 use super::list::Element;
 use crate::fault::Fault;
 use crate::kernel::{EnvelopeId, Event};
-use crate::processor::Post;
+use crate::processor::{Miss, Post};
 use crate::system::{Crossing, Served, System};
 
 impl System<SciNodes> {
@@ -37,6 +37,9 @@ impl System<SciNodes> {
             self.controllers.lookahead.upgrades += u32::from(upgrades);
             return self.controllers.caches[cpu.index()].waiting.push(opening);
         }
+        if self.processor_mut(cpu).miss(miss).is_some_and(Miss::goes_around) {
+            return self.store_around(cpu, opening, line);
+        }
         let mut sent = None;
         let (started, element) = self.handle_line(cpu, line, |element, site| {
             (element.purged, element.supplier) = (0, None);
@@ -58,6 +61,29 @@ impl System<SciNodes> {
         let SciNodes { caches, rollout_first, .. } = &self.controllers;
         let state = &caches[cpu.index()];
         *rollout_first && state.leaving > 0 || state.element(line).leaves
+    }
+
+    /// A store to private data goes around the caches: if no cache has the line, the node's own memory writes the word in the access
+    /// that reads the line's tag. A line of another node, or one that a cache has, is requested as for any other store, once the
+    /// processor has a place for it.
+    fn store_around(&mut self, cpu: CpuId, opening: Opening, line: LineAddr) {
+        let (node, now, miss) = (self.node_of(cpu), self.kernel.now, opening.miss);
+        let later = now + self.controllers.timing.cycle;
+        let SciNodes { memory, nodes, lines, .. } = &mut self.controllers;
+        if lines.home(line) != node || memory.line(line).state != MemoryState::Home {
+            let at = if self.processor_mut(cpu).go_through(miss, now) { now } else { later };
+            self.post_now(cpu);
+            return self.schedule_processor(cpu, at, Event::Node(SciEvent::Begin(cpu, opening)));
+        }
+        let contents = &mut memory.line(line).version;
+        *contents = contents.next();
+        let (version, (unit, number)) = (*contents, lines.memory(line));
+        let written = nodes[node.index()].memories[unit].write_word(number, now);
+        nodes[node.index()].count_around();
+        self.note_service(cpu, line, node, Served::ByHome);
+        self.processor_mut(cpu).store_around(miss, version, now);
+        self.check_observers();
+        self.close_at(cpu, miss, written, written);
     }
 
     /// A line has left a processor's caches, and leaves its sharing list. The first request takes an access to the line's tag,

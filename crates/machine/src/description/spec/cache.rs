@@ -162,9 +162,9 @@ macro_rules! outer_level {
                 allocate_on_write_miss: bool = "allocate_on_write_miss", Flag, or true;
                 /// Whether a store that hits leaves its line in this level, which is written through.
                 keep_on_write_hit: bool = "keep_on_write_hit", Flag, or true;
-                /// Whether references to private data bring their lines into this level; else memory serves what the primary
-                /// cache does not.
-                allocate_private: bool = "allocate_private", Flag, or true;
+                /// Whether a store to private data that misses brings its line into this level; else it goes around the caches,
+                /// to memory.
+                allocate_on_private_write_miss: bool = "allocate_on_private_write_miss", Flag, or true;
             }
         }
     };

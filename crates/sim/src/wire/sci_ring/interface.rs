@@ -172,13 +172,18 @@ impl Interface {
 
 impl Ring {
     /// Accounts for the waits of packets at `node` up to `slot`, in which its state changes.
-    #[inline]
+    #[inline(always)]
     pub(super) fn account(&mut self, node: usize, slot: Slot) {
         let interface = &mut self.nodes[node];
         if interface.waiting == 0 {
             interface.accounted = slot;
-            return;
+        } else {
+            self.account_waits(node, slot);
         }
+    }
+
+    fn account_waits(&mut self, node: usize, slot: Slot) {
+        let interface = &mut self.nodes[node];
         let packets = u64::from(interface.waiting);
         for (obstacle, slots) in interface.waits(slot, self.spec.transmission) {
             self.statistics.nodes[node].waits[obstacle as usize] += packets * slots;

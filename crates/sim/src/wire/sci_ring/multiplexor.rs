@@ -5,6 +5,9 @@ use super::link::{Change, Mark};
 use super::spec::{AHEAD, NEVER, Slot};
 use super::{LinkFault, Outcome, Ring};
 
+/// Changes that a node has passed on ahead of time and that have come are noted when so many are kept, though the node has nothing to do.
+const LONG_HELD: usize = 24;
+
 impl Ring {
     /// Starts to transmit a packet, if there is one that may be sent and the last symbol was a go idle.
     #[inline]
@@ -64,7 +67,7 @@ impl Ring {
             self.record(node, mark);
             let next = self.next(node);
             mark.slot += self.hop;
-            if self.links[next].is_full() {
+            if self.links[next].holds(LONG_HELD) {
                 self.catch_up(next, self.clock);
             }
             let link = &mut self.links[next];
@@ -90,7 +93,7 @@ impl Ring {
             self.record(node, mark);
             let next = self.next(node);
             mark.slot += self.hop;
-            if self.links[next].is_full() {
+            if self.links[next].holds(LONG_HELD) {
                 self.catch_up(next, self.clock);
             }
             let link = &mut self.links[next];
@@ -192,8 +195,14 @@ impl Ring {
     }
 
     /// Notes the changes that `node` has passed on ahead of time and that have come before `end`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn catch_up(&mut self, node: usize, end: Slot) {
+        if self.links[node].has_passed() {
+            self.note_passed(node, end);
+        }
+    }
+
+    fn note_passed(&mut self, node: usize, end: Slot) {
         while let Some(Mark { slot, change, symbols, .. }) = self.links[node].take_passed(end) {
             match change {
                 Change::Send(_) | Change::Echo(_) => {
