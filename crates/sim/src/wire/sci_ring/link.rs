@@ -134,6 +134,19 @@ impl Link {
         Some(mark)
     }
 
+    /// Takes the first change, if it is not passed on yet and its slot is before `end`: an idle that the busy node has left.
+    #[inline]
+    pub(super) fn take_idle(&mut self, end: Slot) -> Option<Mark> {
+        let mark = self.marks[self.first & self.mask];
+        if self.count == 0 || mark.slot >= end || self.passed > 0 {
+            return None;
+        }
+        debug_assert!(mark.symbols == 0, "a packet was not taken in its slot");
+        self.first += 1;
+        self.count -= 1;
+        Some(mark)
+    }
+
     /// Takes the change in `slot`, which is not passed on yet.
     #[inline]
     pub(super) fn take(&mut self, slot: Slot) -> Option<Mark> {

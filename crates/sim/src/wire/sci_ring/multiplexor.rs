@@ -99,7 +99,9 @@ impl Ring {
             let link = &mut self.links[next];
             if !link.is_passed() || !self.nodes[next].is_quiet() || mark.slot - self.clock > AHEAD {
                 link.push(mark);
-                self.wheel.set(mark.slot, next);
+                if !self.nodes[next].notes_idle(mark.slot) {
+                    self.wheel.set(mark.slot, next);
+                }
                 return;
             }
             let ahead = self.ahead(next);
@@ -217,13 +219,26 @@ impl Ring {
         }
     }
 
+    /// Notes the idles that have come to `node` before `end` while it was busy.
+    #[inline]
+    pub(super) fn note_idles(&mut self, node: usize, end: Slot) {
+        while let Some(Mark { slot, change, .. }) = self.links[node].take_idle(end) {
+            debug_assert!(self.nodes[node].is_busy, "other idles are taken in their slots");
+            match change {
+                Change::Stop => self.stop(node, slot),
+                _ => self.go(node, slot),
+            }
+        }
+    }
+
     /// Takes back what `node` has passed on ahead of time, because it sends a packet of its own in `slot`. The changes have not
     /// come yet, so nothing downstream has happened.
     pub(super) fn recall(&mut self, node: usize, slot: Slot) {
         let mut count = 0;
         for mark in self.links[node].passed() {
             count += usize::from(mark.goes_on);
-            if mark.slot > slot {
+            let is_noted = mark.symbols == 0 && self.nodes[node].notes_idle(mark.slot);
+            if mark.slot > slot && !is_noted {
                 self.wheel.set(mark.slot, node);
             }
         }
