@@ -175,7 +175,8 @@ mod tests {
             assert!(ends.windows(2).all(|pair| pair[0].1 <= pair[1].0), "panels overlap");
             assert!(domains.plan(&shape).words() >= ends.last().map_or(0, |end| end.1));
             let in_subtrees = |thread: usize| -> usize {
-                let own = symbolic.panels.iter().enumerate().filter(|(number, _)| domains.owner(*number) == Some(thread));
+                let own =
+                    symbolic.panels.iter().enumerate().filter(|(number, _)| domains.owner(*number) == Some(thread));
                 own.map(|(_, panel)| work(panel)).sum()
             };
             let most = (0..threads).map(in_subtrees).max();

@@ -168,8 +168,7 @@ impl Program for Cholesky {
         for row in share.block(symbolic.rows.len()) {
             thread.store(&regions[ROWS], row, symbolic.rows[row] as u64);
         }
-        let tasks =
-            self.fans_out().then(|| Tasks::new(shape, &symbolic, &domains, &regions[QUEUES], &regions[LOCKS]));
+        let tasks = self.fans_out().then(|| Tasks::new(shape, &symbolic, &domains, &regions[QUEUES], &regions[LOCKS]));
         if let Some(tasks) = tasks.as_ref().filter(|_| share.number == 0) {
             tasks.initialise(&symbolic, &domains, thread);
         }
