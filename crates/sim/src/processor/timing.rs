@@ -66,7 +66,8 @@ pub struct ProcessorTiming {
     pub primary_hit: Duration,
     /// Every reference is done before the next instruction issues.
     pub blocking: bool,
-    /// Primary hits have effects besides their time: those of a blocking processor, and those that a prefetcher observes.
+    /// Primary hits have effects besides their time: those of more than a cycle on a blocking processor, and those that a prefetcher
+    /// observes.
     pub special_hits: bool,
     /// Whether a primary hit may be special, or blocked by an upgrade.
     pub checks_hits: bool,
@@ -117,7 +118,9 @@ impl ProcessorTiming {
             streams: prefetch.streams as usize,
         });
         let blocking = processor.model == ProcessorModel::Blocking;
-        let special_hits = blocking || prefetcher.is_some() && described.len() == 1;
+        // A hit of one cycle is done when the next instruction issues, so that a blocking processor need not keep it.
+        let long_hits = description.l1.hit_cycles > 1 || processor.issue_width > 1;
+        let special_hits = blocking && long_hits || prefetcher.is_some() && described.len() == 1;
         Self {
             cycle,
             issue: cycle / u64::from(processor.issue_width),
