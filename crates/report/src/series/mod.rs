@@ -71,14 +71,13 @@ fn conditions(records: &[&Record]) -> String {
         (Some(least), Some(most)) => format!(" over {least} to {most}"),
         _ => String::new(),
     };
-    let mut line =
-        format!("pages of {}, {} apart{window}, {}; medians of {samples}", list(pages), list(stride), list(order));
-    line.push_str(if samples == 1 { " sample" } else { " samples or more" });
+    let median = if samples == 1 { "single sample".to_owned() } else { format!("median of at least {samples} samples") };
+    let mut line = format!("{} pages, stride {}{window}, {} order; {median}", list(pages), list(stride), list(order));
     if repeated > 0 {
-        line.push_str(&format!(", {repeated} more were disturbed and taken again"));
+        line.push_str(&format!("; {repeated} disturbed samples retaken"));
     }
     if kept > 0 {
-        line.push_str(&format!(", {kept} disturbed ones count"));
+        line.push_str(&format!("; {kept} disturbed samples kept"));
     }
     line
 }
@@ -90,12 +89,12 @@ fn of_one(record: &Record) -> String {
     if let Some(window) = conditions.window {
         line.push_str(&format!(" over {window},"));
     }
-    line.push_str(&format!(" {}", conditions.preparation.as_deref().unwrap_or("prepared somehow")));
+    line.push_str(&format!(" {}", conditions.preparation.as_deref().unwrap_or("preparation unknown")));
     if let Some(check) = &conditions.check {
         line.push_str(&format!("; {check}"));
     }
     if let Some((low, high)) = record.statistics().interval() {
-        line.push_str(&format!("; median within {low:.1} to {high:.1} (95 %)"));
+        line.push_str(&format!("; 95 % interval of the median {low:.1} to {high:.1}"));
     }
     line
 }
