@@ -37,16 +37,21 @@ impl Failure {
     pub fn report(&self) -> ExitCode {
         match self {
             Self::Input(line) => {
-                eprintln!("error: {line}");
+                eprintln!("{} {line}", label());
                 ExitCode::from(2)
             }
             Self::Run(line) => {
-                eprintln!("error: {line}");
+                eprintln!("{} {line}", label());
                 ExitCode::from(1)
             }
             Self::Closed => ExitCode::SUCCESS,
         }
     }
+}
+
+/// What stands before the line of a failure.
+fn label() -> &'static str {
+    if crate::output::paints_errors() { "\x1b[1;31merror:\x1b[0m" } else { "error:" }
 }
 
 impl From<std::io::Error> for Failure {

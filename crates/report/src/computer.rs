@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use record::{TopologyPart, TopologyRow};
 use units::{CpuId, ranges};
 
-use crate::{Column, Table};
+use crate::{Cell, Column, Table, Tone, heat};
 
 /// The tables of a computer, without those that are empty.
 pub fn tables(rows: &[TopologyRow]) -> Vec<Table> {
@@ -56,9 +56,12 @@ fn distances(rows: &[&TopologyRow]) -> Table {
     let mut columns = vec![Column::number("from \\ to", "")];
     columns.extend(names.iter().map(|name| Column::number(name.to_string(), "")));
     let mut table = Table::new("Distances announced by firmware (SLIT; 10 = local)", columns);
+    let farthest = rows.iter().filter_map(|row| row.distance).max().unwrap_or(10);
+    let heat = |distance: u32| Tone::Heat(heat::part(f64::from(distance), 10.0, f64::from(farthest)));
+    let cell = |distance: Option<u32>| distance.map_or_else(Cell::default, |each| Cell::new(each.to_string(), heat(each)));
     for from in names {
-        let line = rows.iter().filter(|row| row.id == from).map(|row| number(row.distance));
-        table.row(std::iter::once(from.to_string()).chain(line));
+        let line = rows.iter().filter(|row| row.id == from).map(|row| cell(row.distance));
+        table.row(std::iter::once(Cell::from(from.to_string())).chain(line));
     }
     table
 }
@@ -258,8 +261,8 @@ mod tests {
         for line in [
             "0 0-3 1024",
             "5 1024 22",
-            "0 10 24",
-            "5 24 10",
+            "0 10▁ 24█",
+            "5 24█ 10▁",
             "/socket0/cluster0 2 2 0-1",
             "/socket0/cluster1 2 2 2-3",
             "L1 32 4 1 0",
@@ -284,8 +287,10 @@ mod tests {
         for text in ["a title", "node0", "node5", "CPUs 0-3", "24"] {
             assert!(texts.contains(&text), "no `{text}` in {texts:?}");
         }
-        let shaded = |fill: &str| fill.starts_with("rgb");
-        let cells = document.descendants().filter(|node| node.attribute("fill").is_some_and(shaded));
+        let shaded = |fill: &str| fill.len() == 7 && fill != "#FFFFFF" && fill != "#010101" && fill != "#000000";
+        let cells = document.descendants().filter(|node| {
+            node.has_tag_name("rect") && node.attribute("rx").is_none() && node.attribute("fill").is_some_and(shaded)
+        });
         assert_eq!(cells.count(), 4);
     }
 }

@@ -82,10 +82,6 @@ impl Cell {
         Self { spans }
     }
 
-    /// The text alone.
-    pub(crate) fn text(&self) -> String {
-        self.spans.iter().map(|(text, _)| text.as_str()).collect()
-    }
 }
 
 impl<T: Into<String>> From<T> for Cell {

@@ -7,6 +7,7 @@ use experiments::diagnosis::{self, Diagnosis};
 use experiments::{Simulation, Sweep, Variations};
 use frontend::launch::Launch;
 use record::FindingRow;
+use report::View;
 
 use super::diagnose_host::{self, OnHost};
 use super::profile::preamble;
@@ -189,13 +190,13 @@ pub fn diagnosed(simulation: &Simulation, fewer: Option<&Simulation>, tries: boo
 }
 
 /// Writes and prints what was found, after `before`. True if the program ended well.
-fn tell(found: &Diagnosis, before: &str, mut output: Output<FindingRow>) -> Result<bool, Failure> {
+fn tell(found: &Diagnosis, before: &str, view: &View, mut output: Output<FindingRow>) -> Result<bool, Failure> {
     let rows = found.rows();
     rows.iter().try_for_each(|row| output.write(row))?;
     if output.wants_table() {
         print(before)?;
         let limits = found.sight.limits();
-        print(format!("\n{}", report::findings(&rows, &found.sight.nothing_found(), limits.as_deref())))?;
+        print(format!("\n{}", report::findings(&rows, &found.sight.nothing_found(), limits.as_deref()).shown(view)))?;
     } else if let Some(limits) = found.sight.limits() {
         eprintln!("note: {}: {limits}", found.row.program);
     }
@@ -224,8 +225,10 @@ impl DiagnoseCommand {
                 (self.run.of_own(&self.machines, &self.command, !self.no_trials)?, output)
             }
         };
-        let times = report::time_split(std::slice::from_ref(&found.row)).to_string();
-        tell(&found, &times, output)
+        let view = self.output.view();
+        let times = report::time_split(std::slice::from_ref(&found.row));
+        let times: Vec<String> = times.iter().map(|table| table.shown(&view)).collect();
+        tell(&found, &times.join("\n"), &view, output)
     }
 
     /// The same on this computer, where nothing can be tried.
@@ -239,8 +242,9 @@ impl DiagnoseCommand {
             found.row.program,
             found.row.machine,
             found.row.time_ns / 1e9,
-            preamble::sight(&sight)
+            preamble::hidden(&sight)
         );
-        tell(&found, &about, output)
+        let view = self.output.view();
+        tell(&found, &report::paragraph(&about, &view), &view, output)
     }
 }

@@ -72,7 +72,7 @@ fn list(flags: &OutputFlags) -> Result<(), Failure> {
         for family in machine::families() {
             table.note(format!("also {family}"));
         }
-        print(table)?;
+        print(table.shown(&flags.view()))?;
     }
     output.finish()
 }

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use clap::Args;
 use experiments::{Finished, Outcomes, Reproduction};
 use record::{PublicationRow, ReproductionRow, SimulationRow};
+use report::View;
 
 use super::bench::ThoroughnessFlags;
 use super::sim::journal::{Journal, Wanted};
 use crate::failure::Failure;
 use crate::interruption;
-use crate::output::{Output, OutputFlags, beside, draw, make_drawings, print};
+use crate::output::{Output, OutputFlags, beside, draw, drawn, make_drawings, print};
 use crate::progress;
 
 /// Rerun a published result: our figures beside the published ones, with the error.
@@ -79,7 +80,7 @@ impl ReproduceCommand {
         self.output.check::<ReproductionRow>()?;
         let journal = self.journal()?;
         let mut output: Output<ReproductionRow> = self.output.open()?;
-        output.tell_early(tables_so_far(&reproduction));
+        output.tell_early(tables_so_far(&reproduction, self.output.view()));
         for machine in reproduction.machines() {
             output.describe(&experiments::bare_description_row(&machine))?;
         }
@@ -92,10 +93,10 @@ impl ReproduceCommand {
             journal.close()?;
         }
         if output.wants_table() {
-            print_tables(&reproduction, &outcomes)?;
+            print_tables(&reproduction, &outcomes, &self.output.view())?;
         }
         if let Some(directory) = &self.svg {
-            draw(self.output.files(), directory, &reproduction.plots(&outcomes))?;
+            draw(self.output.files(), directory, drawn(reproduction.plots(&outcomes)))?;
         }
         output.finish()?;
         match failures.first() {
@@ -115,7 +116,7 @@ impl ReproduceCommand {
         let mut output: Output<PublicationRow> = self.output.open()?;
         rows.iter().try_for_each(|row| output.write(row))?;
         if output.wants_table() {
-            print(report::publications(&rows))?;
+            print(report::publications(&rows).shown(&self.output.view()))?;
         }
         output.finish()
     }
@@ -139,7 +140,7 @@ impl Finished for Journal {
 }
 
 /// The tables of rows that an interrupted run has: as far as they go, those of figures beside each other.
-fn tables_so_far(reproduction: &Reproduction) -> impl Fn(&[ReproductionRow]) -> String + Send + use<> {
+fn tables_so_far(reproduction: &Reproduction, view: View) -> impl Fn(&[ReproductionRow]) -> String + Send + use<> {
     let about = |table: &experiments::PreparedTable| {
         let published = table.published();
         let columns: Vec<String> = published.columns.iter().map(|column| column.name.clone()).collect();
@@ -153,7 +154,7 @@ fn tables_so_far(reproduction: &Reproduction) -> impl Fn(&[ReproductionRow]) -> 
             let rows: Vec<ReproductionRow> = of_it.cloned().collect();
             let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
             if !rows.is_empty() {
-                text += &format!("{}\n", report::comparison(heading, row_heading, &columns, &rows));
+                text += &format!("{}\n", report::comparison(heading, row_heading, &columns, &rows).shown(&view));
             }
         }
         text
@@ -164,20 +165,20 @@ fn tables_so_far(reproduction: &Reproduction) -> impl Fn(&[ReproductionRow]) -> 
 ///
 /// # Errors
 /// When standard output fails.
-pub fn print_tables(reproduction: &Reproduction, outcomes: &Outcomes) -> Result<(), Failure> {
+pub fn print_tables(reproduction: &Reproduction, outcomes: &Outcomes, view: &View) -> Result<(), Failure> {
     let mut summaries = Vec::new();
     for table in reproduction.tables() {
         let published = table.published();
         let rows = table.rows(outcomes);
         let name = table.heading();
         let columns: Vec<&str> = published.columns.iter().map(|column| column.name.as_str()).collect();
-        print(format!("{}\n", report::comparison(&name, &published.row_heading, &columns, &rows)))?;
+        print(format!("{}\n", report::comparison(&name, &published.row_heading, &columns, &rows).shown(view)))?;
         if rows.iter().any(|row| row.theirs.is_some()) {
             summaries.extend(table.summaries(&rows));
         }
     }
     if !summaries.is_empty() {
-        print(report::summaries("Errors against the published figures", &summaries))?;
+        print(report::summaries("Errors against the published figures", &summaries).shown(view))?;
     }
     Ok(())
 }

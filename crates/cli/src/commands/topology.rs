@@ -92,9 +92,10 @@ impl TopologyCommand {
             output.write(row)?;
         }
         if output.wants_table() {
-            print(format!("{headline}\n"))?;
+            let view = self.output.view();
+            print(report::paragraph(headline, &view))?;
             for table in report::topology(rows) {
-                print(format!("\n{table}"))?;
+                print(format!("\n{}", table.shown(&view)))?;
             }
         }
         output.finish()
@@ -125,7 +126,7 @@ impl TopologyCommand {
         for row in &rows {
             output.write(row)?;
             if output.wants_table() {
-                print(verdict(row))?;
+                print(report::paragraph(&verdict(row), &self.output.view()))?;
             }
         }
         output.finish()?;

@@ -161,7 +161,8 @@ impl VerifyCommand {
     pub fn run(self) -> Result<bool, Failure> {
         let jobs = self.jobs()?;
         let mut output: Output<VerificationRow> = self.output.open()?;
-        let lines = Lines::new(jobs.iter().map(Job::label));
+        let view = self.output.view();
+        let lines = Lines::new(jobs.iter().map(Job::label), &view);
         let (mut statistics, mut broken) = (String::new(), None);
         let bar = progress::bar(jobs.len(), "runs");
         if output.wants_table() {
@@ -184,13 +185,13 @@ impl VerifyCommand {
         }
         drop(bar);
         if output.wants_table() && self.stats {
-            print(statistics)?;
+            print(report::paragraph(&statistics, &view))?;
         }
         let wants_table = output.wants_table();
         output.finish()?;
         let Some((trace, expected)) = broken else { return Ok(true) };
         if wants_table {
-            print(format!("\n{trace}"))?;
+            print(report::paragraph(&format!("\n{trace}"), &view))?;
         } else {
             // Standard output holds records alone.
             write!(std::io::stderr(), "{trace}")?;

@@ -59,10 +59,12 @@ impl BenchCommand {
             true => suite.plans(platform.layout(), &scope).map_err(Failure::input)?,
         };
         if !self.output.replaces_table() {
-            print(headline(&platform))?;
+            print(report::paragraph(&headline(&platform), &self.output.view()))?;
         }
         let mut output: Output<Record> = self.output.open()?.of(&provenance::of_host(platform.inventory()));
-        output.tell_early(|records| tables(TITLE, records));
+        let view = self.output.view();
+        let early = view.clone();
+        output.tell_early(move |records| tables(TITLE, records, &early));
         let limit = self.host.limit(self.experiments.is_empty() && suite == Suite::Overview);
         let outcomes = measure_here(&plans, &mut platform, limit, &mut output)?;
         let records: Vec<Record> = outcomes.iter().flat_map(Outcome::records).cloned().collect();
@@ -70,7 +72,7 @@ impl BenchCommand {
             draw_curves(self.output.files(), &records, directory)?;
         }
         if output.wants_table() {
-            print(tables(TITLE, &records))?;
+            print(tables(TITLE, &records, &view))?;
         }
         output.finish()
     }
@@ -143,8 +145,9 @@ fn measure_here(
 /// Draws what the records have curves for.
 fn draw_curves(files: Files, records: &[Record], directory: &Path) -> Result<(), Failure> {
     let plots = [("hierarchy", report::area_curves(records)), ("loaded", report::load_curves(records))];
-    let found = plots.into_iter().filter_map(|(name, plot)| Some((name.to_owned(), plot?)));
-    draw(files, directory, &found.collect::<Vec<_>>())
+    let plots = plots.into_iter().filter_map(|(name, plot)| Some((name.to_owned(), plot?.svg())));
+    let matrices = report::matrices(records).into_iter().map(|(name, matrix)| (name, matrix.svg()));
+    draw(files, directory, plots.chain(matrices).collect())
 }
 
 /// What is measured by which clock, and what this computer keeps from being measured.

@@ -7,6 +7,7 @@ mod simulated;
 use bench::{Experiment, Layout, Placement, Plan, PlanError, Settings, State, SuiteScope};
 use clap::Args;
 use record::Record;
+use report::View;
 use units::{CpuId, Duration, NodeId};
 
 use crate::failure::Failure;
@@ -78,10 +79,10 @@ pub struct BenchCommand {
 }
 
 /// The tables of records, each after an empty line but the first.
-fn tables(title: &str, records: &[Record]) -> String {
+fn tables(title: &str, records: &[Record], view: &View) -> String {
     let levels = experiments::fitting::levels_in_words(records);
-    let tables = report::series_tables(title, records, &levels);
-    tables.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    let tables = report::series_tables(title, records, &levels, view);
+    tables.iter().map(|table| table.shown(view)).collect::<Vec<_>>().join("\n")
 }
 
 impl BenchCommand {

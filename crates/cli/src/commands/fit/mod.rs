@@ -10,9 +10,10 @@ use clap::Args;
 use experiments::fitting::{Analysis, AnnouncedCache, Identity, Model, Surroundings, analyse, beside_announced};
 use experiments::{System, Systems};
 use record::{FitRow, Format, Provenance, Record, RecordWriter, Row};
+use report::View;
 
 use crate::failure::Failure;
-use crate::output::{Files, Kind, Output, OutputFlags, Whole, draw, make_drawings, print};
+use crate::output::{Files, Kind, Output, OutputFlags, Whole, draw, drawn, make_drawings, print};
 use crate::platform::{Machine, MachineFlag};
 use crate::progress;
 use crate::size::Mib;
@@ -113,7 +114,7 @@ impl FitCommand {
             let rows = analysis.rows(&measured.name);
             rows.iter().try_for_each(|row| output.write(row))?;
             if output.wants_table() {
-                print(Self::table(analysis, &rows, &measured.name))?;
+                print(Self::table(analysis, &rows, &measured.name, &self.output.view()))?;
             }
         }
         failures.iter().for_each(|failure| eprintln!("not fitted: {failure}"));
@@ -124,7 +125,7 @@ impl FitCommand {
         let unknown = measured.system.is_none() && self.model == ALL;
         let file = self.machine_out.as_deref().zip(description);
         let differs = match unknown || file.is_some() {
-            true => description::confirm(file, &measured, &analyses, &mut output)?,
+            true => description::confirm(file, &measured, &analyses, &mut output, &self.output.view())?,
             false => None,
         };
         output.finish()?;
@@ -194,10 +195,10 @@ impl FitCommand {
     }
 
     /// The table of a model, with its notes.
-    fn table(analysis: &Analysis, rows: &[FitRow], machine: &str) -> String {
+    fn table(analysis: &Analysis, rows: &[FitRow], machine: &str, view: &View) -> String {
         let mut table = report::fits(&format!("{machine}: {}", title(analysis.model)), rows);
         analysis.notes.iter().for_each(|note| table.note(note));
-        format!("{table}\n")
+        format!("{}\n", table.shown(view))
     }
 }
 
@@ -229,7 +230,7 @@ fn draw_all(files: Files, analyses: &[Analysis], directory: &Path) -> Result<(),
         let named = |(name, plot): &(String, _)| (format!("{}-{name}", analysis.model), Clone::clone(plot));
         analysis.plots.iter().map(named).collect::<Vec<_>>()
     };
-    draw(files, directory, &analyses.iter().flat_map(of_model).collect::<Vec<_>>())
+    draw(files, directory, drawn(analyses.iter().flat_map(of_model).collect()))
 }
 
 /// The machine of `description` as analyses need it.

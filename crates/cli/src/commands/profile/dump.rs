@@ -75,10 +75,10 @@ impl DumpCommand {
         let table = output.wants_table() && !exported;
         let shown = trace.objects.iter().filter(|object| selection.wants(object));
         let width = shown.clone().map(|object| object.name.len()).max().unwrap_or(0);
-        let lines = Lines::new(&metrics, width);
+        let view = self.output.view();
+        let mut lines = Lines::new(&metrics, width, view.width());
         if table {
-            print(preamble::text(&trace.preamble, shown, &metrics))?;
-            print(format!("\n{}", lines.heading()))?;
+            print(report::paragraph(&preamble::headline(&trace.preamble), &view))?;
         }
         self.each(&trace, &metrics, |time, object, values| {
             let about = &trace.objects[object];
@@ -86,7 +86,7 @@ impl DumpCommand {
                 return Ok(());
             }
             if table {
-                print(lines.line(time, &about.name, values.iter().copied()).unwrap_or_default())?;
+                print(lines.line(time, about, values.iter().copied()).unwrap_or_default())?;
             }
             for (resolved, value) in metrics.iter().zip(values) {
                 let Some((value, estimate)) = *value else { continue };
@@ -102,7 +102,8 @@ impl DumpCommand {
             parquet.finish().map_err(Failure::run)?.complete()?;
         }
         if table {
-            print(format!("\n{}{}\n", self.trace.display(), summary::times(&trace)))?;
+            let closing = format!("\n{}{}\n{}", lines.left_out(), self.trace.display(), summary::times(&trace));
+            print(report::paragraph(&closing, &view))?;
         }
         output.finish()
     }

@@ -59,15 +59,16 @@ impl InfoCommand {
     }
 
     fn tell(&self, trace: &Trace, metrics: &[Resolved]) -> Result<(), Failure> {
-        print(preamble::text(&trace.preamble, trace.objects.iter(), metrics))?;
+        let view = self.output.view();
+        print(preamble::text(&trace.preamble, trace.objects.iter(), metrics, &view))?;
         if self.counters {
             let counters = profile::selection::counter_metrics(&trace.counters);
             let (counters, _) = Resolved::derive(&counters, &trace.counters, &trace.preamble.constants);
-            print(preamble::text(&trace::Preamble::default(), std::iter::empty(), &counters))?;
-            print(preamble::sight(&trace.preamble.sources))?;
+            print(format!("\ncounters\n{}", preamble::metrics(&counters).shown(&view)))?;
+            print(report::paragraph(&format!("\n{}", preamble::sight(&trace.preamble.sources)), &view))?;
         }
         for line in trace.events.iter().filter_map(|(time, event)| described(*time, event)) {
-            print(line + "\n")?;
+            print(report::paragraph(&line, &view))?;
         }
         print("\n")
     }
@@ -80,7 +81,7 @@ fn described(time_ns: u64, event: &Event) -> Option<String> {
         Event::Exit { signal, .. } => format!("the program was ended by signal {}", signal.unwrap_or_default()),
         Event::Note { text } => text.clone(),
         Event::Summary { late, .. } if *late > 0 => {
-            format!("{late} readings of narrow counters came so late that a wrap may be missing")
+            format!("{late} late readings of narrow counters: a wrap-around may be missing")
         }
         _ => return None,
     };

@@ -146,10 +146,13 @@ impl RunCommand {
             output.write(row)?;
         }
         if output.wants_table() {
-            let shown = trace.objects.iter().filter(|object| selection.wants(object));
-            let about = preamble::text(&trace.preamble, shown, &metrics) + &preamble::sight(&trace.preamble.sources);
-            let (table, times) = (summary::table(&rows, &metrics), summary::times(trace));
-            let text = format!("{about}\n{table}\n{}{times}\n", path.display());
+            let view = if own { self.records.view_on_error() } else { self.records.view() };
+            let about = preamble::headline(&trace.preamble) + &preamble::hidden(&trace.preamble.sources);
+            let tables = summary::tables(&rows, &metrics);
+            let tables: Vec<String> = tables.iter().map(|table| table.shown(&view)).collect();
+            let closing = format!("{}\n{}", path.display(), summary::times(trace));
+            let [about, closing] = [about, closing].map(|text| report::paragraph(&text, &view));
+            let text = format!("{about}\n{}\n{closing}", tables.join("\n"));
             match own {
                 true => eprint!("{text}"),
                 false => print(text)?,

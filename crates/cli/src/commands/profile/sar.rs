@@ -80,17 +80,20 @@ impl SarCommand {
         let trace = self.output.as_deref();
         let trace = trace.map(|path| self.records.files().stream("--output", path, Kind::Trace)).transpose()?;
         let shown: Vec<_> = sources.objects().iter().filter(|object| selection.wants(object)).collect();
+        let view = self.records.view();
         #[cfg(feature = "screen")]
         let screen = self.screen;
         #[cfg(not(feature = "screen"))]
         let screen = false;
         if output.wants_table() && !screen {
-            print(preamble::text(&preamble, shown.iter().copied(), &metrics))?;
-            print(preamble::sight(&preamble.sources))?;
+            let head = preamble::headline(&preamble) + &preamble::hidden(&preamble.sources);
+            print(report::paragraph(&head, &view))?;
         }
         self.sampler.move_there(&inventory)?;
         let width = shown.iter().map(|object| object.name.len()).max().unwrap_or(0);
-        let show = Show { lines: Lines::new(&metrics, width), selection };
+        let lines = Lines::new(&metrics, width, view.width());
+        let left_out = lines.left_out();
+        let mut show = Show { lines, selection };
         let live = Live::new(metrics, sources.counters());
         let finish = output.clone();
         let mut look: Box<Look<'_>> = match screen {
@@ -99,12 +102,7 @@ impl SarCommand {
                 let mut screen = super::screen::Screen::open(&preamble, show.selection.clone())?;
                 Box::new(move |live, time| screen.draw(live, time))
             }
-            _ => {
-                if output.wants_table() {
-                    print(format!("\n{}", show.lines.heading()))?;
-                }
-                Box::new(move |live, time| show.sample(live, time, &mut output).map(ControlFlow::Continue))
-            }
+            _ => Box::new(move |live, time| show.sample(live, time, &mut output).map(ControlFlow::Continue)),
         };
         match trace {
             Some(file) => {
@@ -118,7 +116,8 @@ impl SarCommand {
         drop(look);
         let Event::Summary { ticks, sample_ns, .. } = sampler.summary() else { return Ok(()) };
         if !self.records.replaces_table() {
-            print(format!("\n{}\n", times(0, sampler.time_ns(), ticks, Some(sample_ns))))?;
+            let closing = format!("\n{left_out}{}\n", times(0, sampler.time_ns(), ticks, Some(sample_ns)));
+            print(report::paragraph(&closing, &view))?;
         }
         finish.finish()
     }
@@ -159,7 +158,7 @@ struct Show {
 }
 
 impl Show {
-    fn sample(&self, live: &Live, time: u64, output: &mut Output<SampleRow>) -> Result<(), Failure> {
+    fn sample(&mut self, live: &Live, time: u64, output: &mut Output<SampleRow>) -> Result<(), Failure> {
         for object in live.sampled() {
             let about = &live.objects()[object];
             if !self.selection.wants(about) {
@@ -167,7 +166,7 @@ impl Show {
             }
             let values = (0..live.metrics().len()).map(|metric| live.value(metric, object));
             if output.wants_table() {
-                let line = self.lines.line(time, &about.name, values.clone());
+                let line = self.lines.line(time, about, values.clone());
                 print(line.unwrap_or_default())?;
             }
             for (resolved, value) in live.metrics().iter().zip(values) {

@@ -13,6 +13,7 @@ use std::sync::LazyLock;
 use clap::{Args, Parser};
 use experiments::{Simulation, Sweep, Variations, description_row, parallel};
 use record::{ProgramRow, SimulationRow};
+use report::View;
 use workloads::Workload;
 
 use crate::arguments;
@@ -117,12 +118,13 @@ impl SimCommand {
         let journal = Journal::open(self.output.json_file(), self.resume, self.output.files(), wanted)?;
         let parameters: Vec<String> = simulations.iter().flat_map(Simulation::parameters).collect();
         let mut output: Output<SimulationRow> = self.output.open()?.with_keys("parameters", &parameters);
-        output.tell_early(|rows| report::simulations("", rows).to_string());
+        let view = self.output.view();
+        output.tell_early(move |rows| report::simulations("", rows).shown(&view));
         interruption::go_on_by(Journal::how_to_go_on(self.output.json_file()));
         sweep.machines.iter().try_for_each(|machine| output.describe(&description_row(machine)))?;
         let rows = simulate(&simulations, self.stats, journal, &mut output)?;
         if output.wants_table() {
-            print_tables(&rows, self.stats)?;
+            print_tables(&rows, self.stats, &self.output.view())?;
         }
         draw(drawing, &rows)?;
         recording.map_or(Ok(()), Whole::complete)?;
@@ -145,11 +147,12 @@ impl SimCommand {
         let (seed, causes, stats) = (self.seed, self.causes, self.stats);
         let mut common = Common { seed, causes, stats, record, ..Common::default() };
         let mut output: Output<SimulationRow> = self.output.open()?;
-        output.tell_early(|rows| report::simulations("", rows).to_string());
+        let view = self.output.view();
+        output.tell_early(move |rows| report::simulations("", rows).shown(&view));
         machines.iter().try_for_each(|machine| output.describe(&description_row(machine)))?;
         let (rows, well) = self.own.run(&launch, &machines, &cpus, &policies, &mut common, &mut output)?;
         if output.wants_table() {
-            print_tables(&rows, self.stats)?;
+            print_tables(&rows, self.stats, &self.output.view())?;
         }
         draw(drawing, &rows)?;
         recording.map_or(Ok(()), Whole::complete)?;
@@ -215,7 +218,7 @@ impl SimCommand {
         let rows: Vec<_> = Workload::all().iter().flat_map(experiments::program_rows).collect();
         rows.iter().try_for_each(|row| output.write(row))?;
         if output.wants_table() {
-            print(report::programs(&rows))?;
+            print(report::programs(&rows).shown(&self.output.view()))?;
         }
         output.finish()
     }
@@ -274,17 +277,12 @@ struct Single {
 }
 
 /// Prints what came out: a line a run, where the time went, speedups if there are any, and the parts if `stats` says so.
-fn print_tables(rows: &[SimulationRow], stats: bool) -> Result<(), Failure> {
-    print(report::simulations("", rows))?;
-    print(format!("\n{}", report::time_split(rows)))?;
-    if let Some(table) = report::speedups(rows) {
-        print(format!("\n{table}"))?;
-    }
-    for table in rows.iter().filter_map(report::regions) {
-        print(format!("\n{table}"))?;
-    }
-    for table in rows.iter().filter(|_| stats).flat_map(report::simulation_statistics) {
-        print(format!("\n{table}"))?;
+fn print_tables(rows: &[SimulationRow], stats: bool, view: &View) -> Result<(), Failure> {
+    print(report::simulations("", rows).shown(view))?;
+    let tables = report::time_split(rows).into_iter().chain(report::speedups(rows));
+    let tables = tables.chain(rows.iter().filter_map(report::regions));
+    for table in tables.chain(rows.iter().filter(|_| stats).flat_map(report::simulation_statistics)) {
+        print(format!("\n{}", table.shown(view)))?;
     }
     Ok(())
 }
