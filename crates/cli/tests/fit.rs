@@ -120,7 +120,7 @@ fn a_fit_that_its_simulation_confirms_says_so_level_by_level() {
     let folder = tempfile::tempdir().expect("a folder");
     measured(folder.path(), 20.0);
     let table = printed_in(folder.path(), "fit data.jsonl --machine-out mine.toml");
-    for row in ["level 1: fits", "level 1: load", "level 2: fits", "level 2: load", "beyond all caches: load"] {
+    for row in ["level 1: fits", "level 1: load", "level 2: fits", "level 2: load", "memory: load latency"] {
         assert!(table.contains(row), "no {row} in {table}");
     }
     assert!(!table.contains("NOT CONFIRMED"), "{table}");
@@ -145,7 +145,7 @@ fn a_fit_that_its_simulation_contradicts_says_so_loudly_and_fails() {
     let rows = rows(&String::from_utf8_lossy(&ccnuma_in(folder.path(), "fit data.jsonl --json").stdout));
     let row = rows.iter().find(|row| row["parameter"] == "level 2: load").expect("compared");
     assert_eq!(row["model"], "confirmation");
-    assert_eq!(row["note"], "the simulated machine differs: not confirmed");
+    assert_eq!(row["note"], "NOT CONFIRMED: the simulated machine differs");
 }
 
 #[test]

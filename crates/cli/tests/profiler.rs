@@ -64,11 +64,11 @@ fn what_can_be_computed_is_listed_with_what_cannot_and_why() {
 #[test]
 fn bad_input_is_refused_before_anything_starts() {
     refused("sar --metric nonsense", &["--metric nonsense", "accepted: ", "busy"]);
-    refused("sar --node 999", &["--node 999", "there is no such node", "n0"]);
+    refused("sar --node 999", &["--node 999", "no such node", "n0"]);
     refused("sar 0", &["accepted: a time"]);
     refused("sar --runon 8191", &["--runon 8191", "CPUs "]);
     refused("sar --rtprio=0", &["--rtprio", "1 to 99"]);
-    refused("run -m flash-4p --rtprio=5 -- fft", &["--rtprio 5", "a simulated machine has no kernel", "--runon"]);
+    refused("run -m flash-4p --rtprio=5 -- fft", &["--rtprio 5", "not applicable to a simulated machine", "--runon"]);
     refused("sar --event nonsense/x/", &["event nonsense/x/", "accepted: UNIT/EVENT/"]);
     refused("run -- /no/such/program", &["/no/such/program", "cannot be started"]);
     refused("info /no/such/file", &["/no/such/file"]);

@@ -96,7 +96,7 @@ fn a_line_that_one_processor_stores_to_is_told_as_that() {
     }
     let found = found(&run);
     let told = &found[0].evidence;
-    assert!(told.contains("; one processor stores to words of a line of which others load other words"), "{told}");
+    assert!(told.contains("; one processor writes words of a line while others read other words of it"), "{told}");
 }
 
 #[test]
@@ -355,7 +355,7 @@ fn no_finding_is_claimed_for_what_could_not_be_examined() {
     let limits = sight.limits().expect("some");
     for part in [
         "not examined: cache-line false sharing, page-level false sharing, node-level false sharing, hot spot, because no precise events",
-        "growing communication, because no run on fewer processors was made",
+        "growing communication, because needs a run on fewer processors",
         "lock contention, costly synchronisation, because locks do not show",
     ] {
         assert!(limits.contains(part), "{limits}");

@@ -70,7 +70,22 @@ pub fn resolve(name: &str) -> Result<Resolved, DescriptionError> {
         return machine::resolve(name).and_then(with_known_protocol);
     }
     let keyed: Vec<_> = changes.iter().flat_map(|change| keys(change)).collect();
+    if let Some((_, protocol)) = keyed.iter().find(|(key, _)| *key == PROTOCOL) {
+        with_changeable_protocol(machine::resolve(base)?, protocol)?;
+    }
     machine::resolve_changed(base, name, &changes.join(", "), &keyed).and_then(with_known_protocol)
+}
+
+/// Refuses a directory protocol for a machine whose controllers run one alone.
+fn with_changeable_protocol(machine: Resolved, protocol: &str) -> Result<(), DescriptionError> {
+    match machine.description.directory {
+        Some(_) => Ok(()),
+        None => {
+            let reason = format!("the protocol of {} is fixed", machine.description.name);
+            let accepted = "--protocol on a FLASH machine, such as flash-64p".to_owned();
+            Err(machine.refused(PROTOCOL, protocol, reason, accepted))
+        }
+    }
 }
 
 /// Refuses a directory protocol that there is not, or that cannot run so; a description by itself knows none.
@@ -80,18 +95,18 @@ fn with_known_protocol(machine: Resolved) -> Result<Resolved, DescriptionError> 
     match catalogue::named(name) {
         Err(unknown) => {
             let nearest = unknown.nearest.map_or_else(String::new, |name| format!(", did you mean {name}?"));
-            let reason = format!("there is no such protocol{nearest}");
+            let reason = format!("unknown protocol{nearest}");
             Err(machine.refused(PROTOCOL, name, reason, unknown.accepted))
         }
         Ok(named) if named.remote_access_cache && directory.ideal != IdealProtocol::None => {
-            let reason = "an ideal machine has no remote access caches".to_owned();
+            let reason = "ideal protocols have no remote access cache".to_owned();
             Err(machine.refused(PROTOCOL, name, reason, "a protocol without /RAC".to_owned()))
         }
         // Nodes that wait for a word in a line read it again and again. If they cannot all share the line, each of them takes it
         // away from others before those have got on, for ever.
         Ok(named) if named.base == LINKED && directory.link_store_entries < links_of_a_line(&machine) => {
             let (entries, least) = (directory.link_store_entries, links_of_a_line(&machine));
-            let reason = format!("a line that all nodes share takes {least} links");
+            let reason = format!("a line shared by all nodes needs {least} links");
             Err(machine.refused_number(LINKS, entries, reason, format!("a whole number from {least} to {}", 1 << 30)))
         }
         Ok(_) if catalogue::most_nodes(name).is_ok_and(|most| u32::from(most) < nodes(&machine)) => {

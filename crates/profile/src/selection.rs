@@ -78,7 +78,7 @@ impl Selection {
                 let [nodes, links, threads] = [(); 3].map(|()| vec![name.clone()]);
                 let only = Self { nodes, links, threads, ..Self::default() };
                 if !objects.iter().any(|object| object.kind == kind && only.wants(object)) {
-                    return Err(missing(flag, name.clone(), &format!("there is no such {kind}"), names(kind)));
+                    return Err(missing(flag, name.clone(), &format!("unknown {kind}"), names(kind)));
                 }
             }
         }
@@ -108,8 +108,8 @@ impl Selection {
             };
             if found.is_empty() {
                 let problem = match lacking.iter().find(|(metric, _)| metric.name == *name) {
-                    Some((metric, lack)) => format!("nothing here counts `{lack}`, which `{}` needs", metric.formula),
-                    None => "there is no such metric or counter".to_owned(),
+                    Some((metric, lack)) => format!("counter `{lack}`, required by `{}`, is unavailable here", metric.formula),
+                    None => "unknown metric or counter".to_owned(),
                 };
                 let mut names: Vec<&str> = Vec::new();
                 for Resolved { metric, .. } in &resolved {

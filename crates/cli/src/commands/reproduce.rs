@@ -14,44 +14,44 @@ use crate::interruption;
 use crate::output::{Output, OutputFlags, beside, draw, drawn, make_drawings, print};
 use crate::progress;
 
-/// Rerun a published result: our figures beside the published ones, with the error.
+/// Reproduce published results: simulated and published figures with the error.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Papers: prestor (L. Prestor's thesis of 2001 on the Origin 2000), seidl (S. Seidl's study of 1997 on the same),
-flash (the FLASH dissertation; flash/sharing is a study of ours: its protocols on programs that share),
+flash (the FLASH dissertation; flash/sharing is an additional study: its protocols on synthetic sharing patterns),
 hexsel (R. Hexsel and N. Topham on SCI rings), lai (A.-C. Lai and B. Falsafi on clusters of SMPs).
-Figures that a machine was calibrated on are marked: their error is that of a fit, all others are predictions.
-Tables whose figures are withheld print ours alone.
+Figures to which a machine was calibrated are marked *; all others are predictions. Tables whose published figures are not in
+this repository show simulated figures only.
 
 Examples:
-  ccnuma reproduce                          what there is: tables, figures and studies by name
+  ccnuma reproduce                          list tables, figures and studies
   ccnuma reproduce prestor/4.6              one table
   ccnuma reproduce prestor/figure-4.6 --svg plots
                                             one figure, drawn into plots/
   ccnuma reproduce prestor --json=prestor.jsonl
-  ccnuma reproduce flash --quick            the FLASH dissertation in minutes: programs take less data
+  ccnuma reproduce flash --quick            the FLASH dissertation in minutes, with smaller data sets
   ccnuma reproduce flash --json=flash.jsonl --resume
-                                            goes on where an earlier run with that file ended
+                                            continues an earlier run with that file
   ccnuma reproduce --all --json=all.jsonl   everything: hours, unless --quick"
 )]
 pub struct ReproduceCommand {
-    /// A paper, or one of its tables or figures: prestor, prestor/4.6, prestor/figure-4.6, flash/A.1; without, all are listed.
+    /// A paper, or one of its tables or figures: prestor, prestor/4.6, prestor/figure-4.6, flash/A.1 [default: list all].
     #[arg(value_name = "PAPER[/TABLE]")]
     selection: Option<String>,
-    /// List tables, figures and studies, of a paper or of all, and run none.
+    /// List tables, figures and studies, of one paper or of all, without running them.
     #[arg(long)]
     list: bool,
     /// Reproduce all papers.
     #[arg(long, conflicts_with_all = ["selection", "list"])]
     all: bool,
-    /// Draw the diagrams of the tables and figures into DIRECTORY.
+    /// Write the plots of the tables and figures into DIRECTORY.
     #[arg(long, value_name = "DIRECTORY")]
     svg: Option<PathBuf>,
-    /// Programs take less data and fewer numbers of processors: minutes instead of hours. Figures between those are left out.
+    /// Smaller data sets and fewer processor counts: minutes instead of hours. Figures for other processor counts are omitted.
     #[arg(long)]
     quick: bool,
-    /// With --json=FILE: go on where an earlier run with that file ended. Until all are over, runs of programs are kept in
-    /// FILE.runs.part.
+    /// With --json=FILE: continue an earlier run with that file. Finished program runs are kept in FILE.runs.part until all are
+    /// done.
     #[arg(long)]
     resume: bool,
     #[command(flatten)]
@@ -103,7 +103,7 @@ impl ReproduceCommand {
             None => Ok(()),
             Some(first) => {
                 let (count, machine) = (failures.len(), &first.measurement.machine);
-                Err(Failure::run(format!("{count} measurements failed, the first on {machine}: {}", first.error)))
+                Err(Failure::run(format!("{count} measurements failed, first on {machine}: {}", first.error)))
             }
         }
     }

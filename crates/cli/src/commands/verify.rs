@@ -14,11 +14,11 @@ use crate::output::{Output, OutputFlags, print};
 use crate::progress;
 use random::{RandomFlags, RandomRun};
 
-/// Model-check a coherence protocol: explore every reachable state, print a shortest counterexample if there is one. Or test
-/// it at random on a simulated machine (--random).
+/// Model-check a coherence protocol: explore all reachable states and print a shortest counterexample if there is one. Or test
+/// it with random programs on a simulated machine (--random).
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Protocols: origin sci moesi mesi moesi-cluster; of nodes together with their buses: cluster cluster/mesi cluster/RC;
+    after_help = "Protocols: origin sci moesi mesi moesi-cluster; of nodes with their buses: cluster cluster/mesi cluster/RC;
 of FLASH: bit-vector bit-vector/RH bit-vector/IC bit-vector/IR cv=2 cv=2/LB broadcast limited-pointer
 limited-pointer/B dynamic-pointer dynamic-pointer/IR dynamic-pointer/RAC hybrid hybrid/all-shared hybrid/IC hybrid/IR
 hybrid/RAC.
@@ -27,51 +27,51 @@ Examples:
   ccnuma verify origin                         three caches, one line
   ccnuma verify origin --caches 2 --lines 2 --stats
   ccnuma verify origin --accesses all          with prefetches, uncached and poisoning reads: 26 million states
-  ccnuma verify origin --mutation skip-wait    a planted fault is found
-  ccnuma verify sci --caches 4                 a longer list of sharers: 3.5 million states
+  ccnuma verify origin --mutation skip-wait    an injected fault is found
+  ccnuma verify sci --caches 4                 a longer sharing list: 3.5 million states
   ccnuma verify cluster --caches 4 --processors-per-node 2
-  ccnuma verify hybrid --all --json            every configuration worth exploring, and the litmus tests
+  ccnuma verify hybrid --all --json            all recommended configurations, and the litmus tests
   ccnuma verify hybrid/IR --litmus message-passing
   ccnuma verify --all                          every protocol
   ccnuma verify --random hybrid/RAC --seeds 50 --nodes 64 --lines 4096 --stats
-  ccnuma verify --random --json                every protocol that machines run, every load and store compared
+  ccnuma verify --random --json                every simulated protocol, all loads and stores checked
 
---random takes any protocol of FLASH at its full size (cv=N, cv=N/LB and limited-pointer=N for any N; /IC, /IR, /RAC in addition),
-and origin. Its rows have the loads and stores compared for states, and the misses on the most contended line for depth.
+--random accepts any FLASH protocol at full size (cv=N, cv=N/LB and limited-pointer=N for any N; with /IC, /IR, /RAC), and origin.
+In its rows, `states` is the number of loads and stores checked, `depth` the number of misses on the most contended line.
 
-Exit code 1 if a property is broken. Litmus tests may break sequential consistency in a protocol that does not promise it."
+Exit code 1 if a property is violated. Litmus tests may violate sequential consistency in protocols that do not guarantee it."
 )]
 pub struct VerifyCommand {
     /// The protocol.
     #[arg(value_name = "PROTOCOL", required_unless_present_any = ["all", "random"])]
     protocol: Option<String>,
-    /// How many caches take part.
+    /// Number of caches.
     #[arg(long, value_name = "N", default_value_t = 3)]
     caches: u16,
-    /// How many lines they share [default: 1; --random: 2048].
+    /// Number of lines [default: 1; --random: 2048].
     #[arg(long, value_name = "N")]
     lines: Option<u32>,
-    /// Processors on each node.
+    /// Processors per node.
     #[arg(long, value_name = "N", default_value_t = 1)]
     processors_per_node: u16,
-    /// What processors do besides evicting, as far as the protocol has it [default: all of it up to 2 caches and 1 line,
-    /// cached accesses beyond].
+    /// Accesses besides evictions, as far as the protocol supports them [default: all for up to 2 caches and 1 line, otherwise
+    /// cached accesses].
     #[arg(long, value_name = "WHICH")]
     accesses: Option<Accesses>,
-    /// Plant a fault in the protocol, to see whether it is found.
+    /// Inject this fault into the protocol, to test the checker.
     #[arg(long, value_name = "NAME", requires = "protocol")]
     mutation: Option<String>,
-    /// Give up beyond so many states; each takes about 100 bytes.
+    /// Stop after N states; each takes about 100 bytes.
     #[arg(long, value_name = "N", default_value_t = Config::STATE_LIMIT)]
     max_states: usize,
-    /// Explore all configurations that are worth it, the smallest first, run all litmus tests, and test a machine at random if
-    /// one runs the protocol; without PROTOCOL, of every protocol.
+    /// Explore all recommended configurations, smallest first, run all litmus tests, and a random test if a machine runs the
+    /// protocol; without PROTOCOL: for every protocol.
     #[arg(long, conflicts_with_all = ["caches", "lines", "processors_per_node", "accesses"])]
     all: bool,
     /// Run a litmus test: message-passing, store-buffering or independent-reads.
     #[arg(long, value_name = "NAME", conflicts_with_all = ["all", "mutation", "caches", "lines", "processors_per_node", "accesses"])]
     litmus: Option<String>,
-    /// Also print transitions, states a second and memory.
+    /// Also print transitions, states per second and memory.
     #[arg(long)]
     stats: bool,
     #[command(flatten)]
@@ -223,7 +223,7 @@ impl VerifyCommand {
         }
         if let (Some(name), true) = (&self.litmus, jobs.is_empty()) {
             let accepted = Litmus::ALL.map(|litmus| litmus.name).join(", ");
-            return Err(Failure::flag("--litmus", name, "no such litmus test", accepted));
+            return Err(Failure::flag("--litmus", name, "unknown litmus test", accepted));
         }
         Ok(jobs)
     }
@@ -254,7 +254,7 @@ impl VerifyCommand {
 
 fn planted(protocol: &Protocol, name: &str) -> Result<&'static str, Failure> {
     let accepted = || (protocol.faults)().iter().map(|fault| fault.name).collect::<Vec<_>>().join(", ");
-    let fault = protocol.fault(name).map_err(|_| Failure::flag("--mutation", name, "no such fault", accepted()))?;
+    let fault = protocol.fault(name).map_err(|_| Failure::flag("--mutation", name, "unknown fault", accepted()))?;
     Ok(fault.name)
 }
 

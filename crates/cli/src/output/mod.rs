@@ -21,11 +21,11 @@ pub use terminal::paints_errors;
 /// The flags of everything that prints a table.
 #[derive(clap::Args, Debug, Clone, Default)]
 pub struct OutputFlags {
-    /// Write one JSON object a line, to FILE or in place of the table (`ccnuma schema` describes them). A file also holds the
+    /// Write one JSON object per line, to FILE or instead of the table (`ccnuma schema` describes them). A file also contains the
     /// descriptions of simulated machines.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     json: Option<Option<PathBuf>>,
-    /// Write CSV, to FILE or in place of the table: the fields of --json but lists of parts.
+    /// Write CSV, to FILE or instead of the table: the fields of --json except lists of parts.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     csv: Option<Option<PathBuf>>,
     #[command(flatten)]
@@ -70,8 +70,8 @@ impl ShapeFlags {
 /// The flag of everything that writes files.
 #[derive(clap::Args, Debug, Clone, Copy, Default)]
 pub struct ForceFlag {
-    /// Replace whatever is where a file is to be written. Otherwise a file that ccnuma did not write is refused, and results of an
-    /// earlier run are kept as FILE.old.
+    /// Overwrite existing files. Without it, a file not written by ccnuma is refused, and results of an earlier run are kept as
+    /// FILE.old.
     #[arg(long)]
     force: bool,
 }
@@ -159,7 +159,7 @@ impl OutputFlags {
             None => Ok(()),
             Some((flag, _, file)) => {
                 let file = file.map_or_else(|| "(no file)".to_owned(), |file| file.display().to_string());
-                Err(Failure::flag(flag, file, problem, "no such flag here"))
+                Err(Failure::flag(flag, file, problem, "nothing (the flag does not apply here)"))
             }
         }
     }

@@ -282,7 +282,7 @@ fn describe(machine: &Description, chosen: &Chosen) -> SourceDescription {
         _ => None,
     });
     let narrowest =
-        narrow.min().map(|width| format!("registers as narrow as the hardware's, of {width} bits and more"));
+        narrow.min().map(|width| format!("registers of the hardware's width, {width} bits or more"));
     let sees = [
         sees(ObjectKind::Node, chosen.nodes.len()),
         sees(ObjectKind::Link, chosen.ports.len()),
@@ -290,8 +290,8 @@ fn describe(machine: &Description, chosen: &Chosen) -> SourceDescription {
         narrowest,
     ];
     let blind = [
-        Blind::new("branches, floating-point operations, instruction caches", "the simulated processors have none", ""),
-        Blind::new("other programs and the operating system's own data", "nothing else runs on the machine", ""),
+        Blind::new("branches, floating-point operations, instruction caches", "not simulated", ""),
+        Blind::new("other programs and the operating system's own data", "no other program runs", ""),
     ];
     SourceDescription {
         name: format!("simulated {}", machine.name),

@@ -178,7 +178,7 @@ fn usage() -> Result<libc::rusage, HostError> {
     Err(HostError::Call {
         call: "getrusage(RUSAGE_THREAD)".to_owned(),
         source: io::Error::last_os_error(),
-        advice: "context switches and page faults cannot be seen without it".to_owned(),
+        advice: "needed for context switches and page faults".to_owned(),
     })
 }
 

@@ -195,7 +195,7 @@ fn migration(console: &Console) {
 
 /// What cannot be had is refused with the reason and what would do.
 fn refusal(console: &Console) {
-    console.says("refuse no such node", &["refused: memory of node 9", "there is no such node", "accepted: nodes 0-3"]);
+    console.says("refuse no such node", &["refused: memory of node 9", "no such node", "accepted: nodes 0-3"]);
     console.says("refuse more than the node", &["refused: 400 MiB in base pages on node 1", "the node can give"]);
     console.says("refuse pool too small", &["refused: ", "32 pages are needed", "root adds pages with: echo 32 >"]);
     console.says("refuse no pool on the node", &["refused: ", "1 page is needed", "node3/hugepages"]);
@@ -208,7 +208,7 @@ fn pinning(console: &Console) {
         console.says(&format!("pin {cpu}"), &[&format!("ok: on CPU {cpu} of node {}", cpu / 2)]);
     }
     for cpu in [6, 99] {
-        console.says(&format!("pin {cpu}"), &["refused: ", "there is no such CPU", "accepted: CPUs 0-5"]);
+        console.says(&format!("pin {cpu}"), &["refused: ", "no such CPU", "accepted: CPUs 0-5"]);
     }
 }
 
@@ -258,7 +258,7 @@ fn unprivileged(console: &Console) {
     let shown = [
         ("run", ["sees by thread: time", "= /sys/devices/system/node/node2", "init:", "]: "]),
         ("sar", ["sees ", "= /sys/devices/system/node/node2", " n1 ", "]: 4 ticks"]),
-        ("diagnose", ["sees by thread: time", "/init busy", "who touches which page (page faults)", "what loads cost"]),
+        ("diagnose", ["sees by thread: time", "/init busy", "first touch of pages (page-fault samples)", "what loads cost"]),
     ];
     for (command, parts) in shown {
         let key = format!("unprivileged {command}");

@@ -161,7 +161,7 @@ impl<M: Programmable> Running<M> {
         after.begun[processor] = false;
         let ended = (0..self.programs.len()).all(|processor| self.instruction(&after, processor).is_none());
         if ended && !self.allowed.contains(&after.loads) {
-            let detail = format!("{} is the result of no sequentially consistent run", self.describe_loads(&after));
+            let detail = format!("result {} is not sequentially consistent", self.describe_loads(&after));
             return Err(Violation { property: Property::SequentialConsistency, detail });
         }
         Ok(after)

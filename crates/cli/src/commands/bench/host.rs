@@ -137,7 +137,7 @@ fn measure_here(
     }
     told.iter().for_each(|failure| eprintln!("not measured: {failure}"));
     match outcomes.is_empty() && !failures.is_empty() {
-        true => Err(Failure::run("nothing could be measured")),
+        true => Err(Failure::run("no measurement succeeded")),
         false => Ok(outcomes),
     }
 }
@@ -162,14 +162,14 @@ fn headline(platform: &HostPlatform) -> String {
     let (here, _) = current_cpu();
     lines.extend(Watch::new(here, clock).missing().iter().map(|missing| format!("note: {missing}\n")));
     if CoreClock::new().is_ok_and(|core| !core.measure(clock).agrees()) {
-        lines.push("note: two ways to measure the cores' clock disagree: figures in cycles are doubtful\n".to_owned());
+        lines.push("note: two measurements of the core clock disagree: figures in cycles are unreliable\n".to_owned());
     }
     let pauses = gaps(clock, LISTENING);
     if pauses.longest > SHORT_PAUSE {
         let ms = |time: units::Duration| time.as_seconds() * 1e3;
         lines.push(format!(
-            "note: this thread stood still {} times in {:.0} ms, for {:.1} ms at the longest: interrupts, other programs or a \
-             hypervisor\n",
+            "note: thread was descheduled {} times in {:.0} ms, {:.1} ms at most (interrupts, other programs or a \
+             hypervisor)\n",
             pauses.count,
             ms(pauses.watched),
             ms(pauses.longest)
@@ -178,7 +178,7 @@ fn headline(platform: &HostPlatform) -> String {
     let usable = inventory.usable_cpus();
     if let [only] = usable[..] {
         lines.push(format!(
-            "note: only CPU {only} may be used: nothing passes between processors, and there is no latency under load\n"
+            "note: only CPU {only} is usable: no core-to-core and no loaded latency\n"
         ));
     }
     lines.push("\n".to_owned());
@@ -205,8 +205,8 @@ fn alike(failures: &[(String, String)]) -> Vec<String> {
 fn and_others(others: usize) -> String {
     match others {
         0 => String::new(),
-        1 => " (and so another measurement)".to_owned(),
-        others => format!(" (and so {others} other measurements)"),
+        1 => " (1 other measurement likewise)".to_owned(),
+        others => format!(" ({others} other measurements likewise)"),
     }
 }
 

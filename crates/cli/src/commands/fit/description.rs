@@ -33,7 +33,7 @@ pub(super) fn confirm(
         Ok(found) => found,
         Err(error) if file.is_some() => return Err(Failure::run(error)),
         Err(error) => {
-            eprintln!("not confirmed by a simulation: {error}");
+            eprintln!("simulation could not confirm the fit: {error}");
             return Ok(None);
         }
     };
@@ -44,7 +44,7 @@ pub(super) fn confirm(
     let rows = progress::during("simulation of the described machine", compared).map_err(Failure::run)?;
     let disagreement = disagreement(&rows);
     if let Some((_, mut file)) = file {
-        let warning = disagreement.iter().map(|words| format!("# NOT CONFIRMED by its own simulation: {words}\n"));
+        let warning = disagreement.iter().map(|words| format!("# NOT CONFIRMED by simulation: {words}\n"));
         file.write_all((warning.collect::<String>() + &text).as_bytes())?;
         file.complete()?;
     }

@@ -13,11 +13,11 @@ use crate::failure::Failure;
 use crate::output::{Output, OutputFlags, print};
 use crate::provenance;
 
-/// Tell what trace files hold: machine, objects, metrics that can be computed, times.
+/// Show the contents of trace files: machine, objects, available metrics, times.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   ccnuma info prog.arrows
-  ccnuma info prog.arrows --counters     the raw counters, too, and what was not seen
+  ccnuma info prog.arrows --counters     also raw counters, and what was unavailable
   ccnuma info *.arrows --json
 
 A trace is an Arrow IPC stream: in Python, pyarrow.ipc.open_stream(FILE).read_pandas() reads it.")]
@@ -25,7 +25,7 @@ pub struct InfoCommand {
     /// The trace files.
     #[arg(value_name = "FILE", required = true)]
     traces: Vec<PathBuf>,
-    /// Also list the counters, and what the sources saw and did not.
+    /// Also list the counters, and what was available and unavailable.
     #[arg(long)]
     counters: bool,
     #[command(flatten)]

@@ -19,35 +19,35 @@ use crate::interruption::Itself;
 use crate::output::{Kind, Output, OutputFlags, print};
 use crate::provenance;
 
-/// Show what this computer's nodes and links do, sample by sample.
+/// Activity monitor: print metrics of this computer's nodes and links, sample by sample.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  ccnuma sar 1 5                     five samples, a second apart, of the main metrics of all nodes
+  ccnuma sar 1 5                     five samples of the main metrics, one per second
   ccnuma sar 100ms --node 0 --metric local,free
-  ccnuma sar --list                  the metrics that can be computed here, and what cannot and why
-  ccnuma sar 1 --screen              bars for each node and link, until q is typed
-  ccnuma sar 1 60 -o night.arrows    into a trace file, for ccnuma info and ccnuma dump
+  ccnuma sar --list                  available metrics, and unavailable ones with the reason
+  ccnuma sar 1 --screen              bars for each node and link; q quits
+  ccnuma sar 1 60 -o night.arrows    write a trace file, for ccnuma info and ccnuma dump
 
-A `-` is a metric without a value (nothing was counted that it could be a part of), a `~` stands before an estimate.")]
+`-`: no value (nothing was counted); `~`: estimate.")]
 pub struct SarCommand {
-    /// Time from sample to sample: seconds, or with a unit, as 50ms.
+    /// Sampling interval: seconds, or with a unit, such as 50ms.
     #[arg(value_name = "INTERVAL", default_value = "1")]
     interval: Nanoseconds<SECONDS>,
-    /// How many samples [default: until interrupted].
+    /// Number of samples [default: until interrupted].
     #[arg(value_name = "COUNT")]
     count: Option<u64>,
     #[command(flatten)]
     selection: SelectionFlags,
     #[command(flatten)]
     sampler: SamplerFlags,
-    /// List the metrics that can be computed here, and what cannot be seen and why.
+    /// List available metrics, and unavailable ones with the reason.
     #[arg(long)]
     list: bool,
-    /// Show bars on the whole screen.
+    /// Full-screen view with bars; needs a terminal.
     #[cfg(feature = "screen")]
     #[arg(long, conflicts_with_all = ["json", "csv"])]
     screen: bool,
-    /// Write a trace, too.
+    /// Also write a trace file.
     #[arg(short = 'o', long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]

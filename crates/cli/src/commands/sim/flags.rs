@@ -38,9 +38,9 @@ impl FromStr for Processors {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let number = |text: &str| text.parse::<u16>().ok();
-        let accepted = "a number from 1 on, or FIRST..LAST, which stands for the powers of two from FIRST to LAST";
+        let accepted = "a number from 1, or FIRST..LAST for the powers of two from FIRST to LAST";
         let Some((first, last)) = text.split_once("..") else {
-            let number = number(text).ok_or_else(|| format!("no number of processors; accepted: {accepted}"))?;
+            let number = number(text).ok_or_else(|| format!("not a number of processors; accepted: {accepted}"))?;
             return Ok(Self(vec![number]));
         };
         match (number(first), number(last)) {
@@ -48,12 +48,12 @@ impl FromStr for Processors {
                 let powers = (0..u16::BITS).map(|power| 1 << power);
                 let powers: Vec<u16> = powers.filter(|power| (first..=last).contains(power)).collect();
                 if powers.is_empty() {
-                    Err(format!("no power of two lies there; accepted: {accepted}"))
+                    Err(format!("the range contains no power of two; accepted: {accepted}"))
                 } else {
                     Ok(Self(powers))
                 }
             }
-            _ => Err(format!("no range of processors; accepted: {accepted}")),
+            _ => Err(format!("not a range of processors; accepted: {accepted}")),
         }
     }
 }
@@ -102,20 +102,20 @@ const LINE: usize = 96;
 pub const EXAMPLES: &str = "Examples:
   ccnuma sim --list                              programs and their parameters
   ccnuma sim -m arctic migratory                 on all 64 processors of arctic
-  ccnuma sim -m arctic hot-spot --hot 50 --stats who was busy with what
+  ccnuma sim -m arctic hot-spot --hot 50 --stats controller and handler statistics
   ccnuma sim -m flash-64p fft --cpus 1..64 --svg fft.svg
-                                                 on 1, 2, 4, ... 64 processors: speedup, where the time went
+                                                 on 1, 2, 4, ... 64 processors: speedup, time breakdown
   ccnuma sim -m flash-64p ocean --placement first-touch,round-robin --barrier ideal,llsc
   ccnuma sim -m arctic radix --vary tlb.miss_ns=0,700 --vary processor.outstanding_misses=1,4
   ccnuma sim -m bwana swim --cpus 8 --record swim.references; ccnuma sim -m flash-64p swim.references
                                                  record once, replay on other machines
   ccnuma sim -m arctic --cpus 16 -- ./fft -p16 -m20
-                                                 a program of your own, built with `ccnuma cc`
+                                                 your own program, built with `ccnuma cc`
   ccnuma sim -m arctic -m bwana uniform producer-consumer --json=runs.jsonl --resume
 
-Machines, policies, programs, numbers of processors and values of parameters combine: every combination is a run, and runs go
-in parallel. Records of what has finished stand in FILE.part until all have; --resume takes them, and those in FILE, instead of
-running again. Exit code 1 if a program's check of its own results fails.";
+Every combination of machines, policies, programs, processor counts and parameter values is a run; runs execute in parallel.
+Records of finished runs are kept in FILE.part until all are done; --resume reuses them, and those in FILE. Exit code 1 if the
+program's check of its own results fails.";
 
 impl FromArgMatches for ParameterFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
@@ -135,8 +135,8 @@ impl FromArgMatches for ParameterFlags {
 impl Args for ParameterFlags {
     fn augment_args(command: clap::Command) -> clap::Command {
         let matrix = Arg::new(MATRIX).long(MATRIX).value_name("NAME|FILE").help_heading(HEADING).help(format!(
-            "Of cholesky: the matrix in place of the mesh's: {}, or a file of a symmetric matrix in the coordinate format of \
-             Matrix Market, packed by gzip or not",
+            "Of cholesky: matrix to factor instead of the mesh: {}, or a file with a symmetric matrix in Matrix Market \
+             coordinate format, plain or gzip-compressed",
             Matrix::names()
         ));
         parameters().into_iter().fold(command.arg(matrix), |command, (name, programs)| {
