@@ -141,10 +141,7 @@ fn another_number_is_not_what_was_meant() {
 
 #[test]
 fn a_program_that_does_not_exist_is_said_not_to() {
-    refused(
-        "run -- no-such-program-anywhere",
-        &["PROGRAM no-such-program-anywhere", "not found in PATH"],
-    );
+    refused("run -- no-such-program-anywhere", &["PROGRAM no-such-program-anywhere", "not found in PATH"]);
     refused("run -- ./no-such-program", &["./no-such-program", "No such file"]);
     refused("diagnose -- no-such-program-anywhere", &["not found in PATH"]);
     refused("run -- /etc/passwd", &["/etc/passwd", "no file that may be executed"]);

@@ -107,7 +107,8 @@ pub fn read_diagram(points: &[P3Point], lists: &[(Bytes, f64)], most: Option<usi
     }
     if sizes.len() < FEWEST_ARRAYS || diagram.by_size().is_empty() {
         let (least, found) = (FEWEST_ARRAYS, sizes.len());
-        let reason = format!("a P3 diagram needs {least} array sizes at a stride of {SIZE_STRIDE} bytes; found {found}");
+        let reason =
+            format!("a P3 diagram needs {least} array sizes at a stride of {SIZE_STRIDE} bytes; found {found}");
         return Err(FitError::Unsuitable { model: MODEL, reason });
     }
     let staircase = Staircase::through(&sizes, levels_at_most(most));

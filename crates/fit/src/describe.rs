@@ -148,8 +148,10 @@ fn topology(out: &mut Section, findings: &HostFindings) {
     let per_node = f64::from(findings.processors) / f64::from(findings.nodes.max(1));
     let memory = power_of_two(findings.node_memory.0 as f64 / f64::from(1 << 20), 64, 4096);
     out.table("topology");
-    let note =
-        format!("2 on each of {} nodes; measured: {per_node:.0} per node, of which at most 2 can be simulated", findings.nodes);
+    let note = format!(
+        "2 on each of {} nodes; measured: {per_node:.0} per node, of which at most 2 can be simulated",
+        findings.nodes
+    );
     out.line("processors", nodes * 2, &note);
     let note = format!("measured: {} MiB, as far as an address can hold", findings.node_memory.0 >> 20);
     out.line("node_memory_mib", memory, &note);

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use record::SampleRow;
-use trace::{Object, ObjectKind};
 use trace::metric::{Metric, Resolved};
+use trace::{Object, ObjectKind};
 
 /// The columns: time, object, and a metric each. Kinds of objects have different metrics, and so headings of their own.
 #[derive(Clone, Debug)]
@@ -78,7 +78,9 @@ impl Lines {
         let names: Vec<&str> = self.kinds.iter().flat_map(|kind| &kind.left_out).map(String::as_str).collect();
         match names.is_empty() {
             true => String::new(),
-            false => format!("columns not shown: {} (--wide shows all, --metric A,B,... those named)\n", names.join(", ")),
+            false => {
+                format!("columns not shown: {} (--wide shows all, --metric A,B,... those named)\n", names.join(", "))
+            }
         }
     }
 

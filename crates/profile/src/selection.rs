@@ -108,7 +108,9 @@ impl Selection {
             };
             if found.is_empty() {
                 let problem = match lacking.iter().find(|(metric, _)| metric.name == *name) {
-                    Some((metric, lack)) => format!("counter `{lack}`, required by `{}`, is unavailable here", metric.formula),
+                    Some((metric, lack)) => {
+                        format!("counter `{lack}`, required by `{}`, is unavailable here", metric.formula)
+                    }
                     None => "unknown metric or counter".to_owned(),
                 };
                 let mut names: Vec<&str> = Vec::new();

@@ -69,9 +69,7 @@ impl Warning {
     /// What to do about it.
     pub fn advice(&self) -> String {
         match self {
-            Self::RestartUnsettled { .. } => {
-                "increase --max-work or --bound until the search converges".to_owned()
-            }
+            Self::RestartUnsettled { .. } => "increase --max-work or --bound until the search converges".to_owned(),
             Self::RemotesUnused { .. } => {
                 "omit --remote, or choose a state that uses remote processors: SHRD CEXH CEXM DEXD DEXT".to_owned()
             }

@@ -58,7 +58,8 @@ fn distances(rows: &[&TopologyRow]) -> Table {
     let mut table = Table::new("Distances announced by firmware (SLIT; 10 = local)", columns);
     let farthest = rows.iter().filter_map(|row| row.distance).max().unwrap_or(10);
     let heat = |distance: u32| Tone::Heat(heat::part(f64::from(distance), 10.0, f64::from(farthest)));
-    let cell = |distance: Option<u32>| distance.map_or_else(Cell::default, |each| Cell::new(each.to_string(), heat(each)));
+    let cell =
+        |distance: Option<u32>| distance.map_or_else(Cell::default, |each| Cell::new(each.to_string(), heat(each)));
     for from in names {
         let line = rows.iter().filter(|row| row.id == from).map(|row| cell(row.distance));
         table.row(std::iter::once(Cell::from(from.to_string())).chain(line));

@@ -44,7 +44,8 @@ pub(crate) fn shown(table: &Table, view: &View) -> String {
     table.notes.iter().flat_map(|note| note.lines()).flat_map(wrapped).for_each(|note| line(&note));
     if !left_out.is_empty() {
         let names: Vec<String> = left_out.iter().map(|&place| simple(&table.columns[place].heading)).collect();
-        let closing = format!("columns not shown: {} (--wide shows all, --columns A,B,... those named)", names.join(", "));
+        let closing =
+            format!("columns not shown: {} (--wide shows all, --columns A,B,... those named)", names.join(", "));
         wrapped(&closing).iter().for_each(|closing| line(closing));
     }
     text
@@ -181,7 +182,8 @@ impl<'t> Grid<'t> {
     fn lines(&self, block: &[Placed]) -> Vec<String> {
         let mut lines = self.heading(block);
         for row in &self.table.rows {
-            let cell = |place: usize, width: usize| row.get(place).map_or_else(Vec::new, |cell| self.wrapped(cell, width));
+            let cell =
+                |place: usize, width: usize| row.get(place).map_or_else(Vec::new, |cell| self.wrapped(cell, width));
             let cells: Vec<Vec<Cell>> = block.iter().map(|&(place, width)| cell(place, width)).collect();
             for line in 0..cells.iter().map(Vec::len).max().unwrap_or(0).max(1) {
                 let blank = Cell::default();
@@ -310,7 +312,10 @@ mod tests {
         let wide = table.shown(&View::wide());
         assert!(wide.contains("number4") && !wide.contains("not shown"));
         let selected = table.shown(&View::of_width(40).with_columns(&["column-number4".into()]));
-        assert!(selected.contains("number4") && selected.contains("program") && !selected.contains("time"), "{selected}");
+        assert!(
+            selected.contains("number4") && selected.contains("program") && !selected.contains("time"),
+            "{selected}"
+        );
         let others = table.shown(&View::of_width(120).with_columns(&["unknown".into()]));
         assert!(others.contains("time"), "a table without the column is shown as usual: {others}");
     }

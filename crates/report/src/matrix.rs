@@ -101,7 +101,10 @@ impl Matrix {
         };
         let end = if view.has_colour() { "bright".to_owned() } else { heat::block(1.0).to_string() };
         let (least, most) = (self.number(least), self.number(most));
-        table.note(format!("{scale} = {least} {unit}, {end} = {most} {unit}; --wide shows the numbers", unit = self.unit));
+        table.note(format!(
+            "{scale} = {least} {unit}, {end} = {most} {unit}; --wide shows the numbers",
+            unit = self.unit
+        ));
         table.note(self.note.as_str());
         table
     }
@@ -174,7 +177,8 @@ impl Matrix {
                 let x = left + column * cell_width;
                 let colour = heat::colour(heat::part(value, least, most));
                 let shown = self.number(value);
-                let about = format!("{} {name}, {} {}: {shown} {}", self.down, self.across, self.columns[column], self.unit);
+                let about =
+                    format!("{} {name}, {} {}: {shown} {}", self.down, self.across, self.columns[column], self.unit);
                 pen.cell((x, y), (cell_width, cell_height), colour, Some(&about));
                 if numbered {
                     let ink = if is_dark(colour) { theme::WHITE_ON_COLOUR } else { theme::BLACK_ON_COLOUR };
@@ -211,7 +215,9 @@ impl Pen<'_> {
 
     fn upright(&mut self, x: usize, y: usize, line: &str) {
         let line = escaped(line);
-        self.push(format_args!("<text x=\"{x}\" y=\"{y}\" fill=\"#000000\" transform=\"rotate(-90, {x}, {y})\">{line}</text>\n"));
+        self.push(format_args!(
+            "<text x=\"{x}\" y=\"{y}\" fill=\"#000000\" transform=\"rotate(-90, {x}, {y})\">{line}</text>\n"
+        ));
     }
 
     fn cell(&mut self, (x, y): (usize, usize), (width, height): (usize, usize), colour: RGBColor, about: Option<&str>) {
@@ -255,7 +261,10 @@ mod tests {
     #[test]
     fn numbers_are_shown_where_there_is_room_and_blocks_where_not() {
         let numbers = square(4).table(&View::of_width(80)).shown(&View::of_width(80));
-        assert!(numbers.contains("Latency (ns)") && numbers.contains("101.0▁") && numbers.contains("105.0█"), "{numbers}");
+        assert!(
+            numbers.contains("Latency (ns)") && numbers.contains("101.0▁") && numbers.contains("105.0█"),
+            "{numbers}"
+        );
         let view = View::of_width(80);
         let map = square(40).table(&view).shown(&view);
         assert!(map.contains("owner CPU 0 to 39") && map.contains("scale: ▁ = 101.0 ns, █ = 177.0 ns"), "{map}");

@@ -30,7 +30,8 @@ pub fn measurements(title: &str, records: &[Record]) -> Table {
     for record in records {
         let bandwidth = (record.unit == Unit::MegabytesPerSecond).then(|| Scale::of_bandwidths([record.median]));
         let unit = bandwidth.map_or_else(|| record.unit.to_string(), |scale| scale.unit.to_owned());
-        let digits = |value: f64| bandwidth.map_or_else(|| one_digit_more(value, record.unit), |scale| scale.number(value));
+        let digits =
+            |value: f64| bandwidth.map_or_else(|| one_digit_more(value, record.unit), |scale| scale.number(value));
         table.row([
             record.title(),
             record.state.clone(),

@@ -19,7 +19,11 @@ impl Scale {
     /// For bandwidths in MB/s: GB/s unless all are below one.
     pub(crate) fn of_bandwidths(mb_per_s: impl IntoIterator<Item = f64>) -> Self {
         let most = mb_per_s.into_iter().filter(|value| value.is_finite()).fold(0.0, f64::max);
-        if most >= 1000.0 { Self { unit: "GB/s", one: 1000.0, digits: 2 } } else { Self { unit: "MB/s", one: 1.0, digits: 0 } }
+        if most >= 1000.0 {
+            Self { unit: "GB/s", one: 1000.0, digits: 2 }
+        } else {
+            Self { unit: "MB/s", one: 1.0, digits: 0 }
+        }
     }
 
     fn largest(values: impl IntoIterator<Item = f64>, units: &[(&'static str, f64)]) -> Self {

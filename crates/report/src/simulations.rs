@@ -79,10 +79,11 @@ pub fn simulations(title: &str, rows: &[SimulationRow]) -> Table {
         cells.extend(differ.then(|| with(row, &varied).collect::<Vec<_>>().join(" ").into()));
         cells.extend([row.machine.clone(), row.protocol.clone(), row.cpus.to_string()].map(Cell::from));
         cells.extend(threads.then(|| row.threads.to_string().into()));
-        cells.extend([time.number(row.time_ns), time.number(row.mean_time_ns), row.references.to_string()].map(Cell::from));
+        cells.extend(
+            [time.number(row.time_ns), time.number(row.mean_time_ns), row.references.to_string()].map(Cell::from),
+        );
         cells.extend(spins.then(|| row.spins.to_string().into()));
-        let misses =
-            [row.primary_misses.to_string(), row.secondary_misses.to_string(), format!("{:.2}", row.miss_pct)];
+        let misses = [row.primary_misses.to_string(), row.secondary_misses.to_string(), format!("{:.2}", row.miss_pct)];
         cells.extend(misses.map(Cell::from));
         cells.extend(latency.then(|| row.miss_latency_ns.map_or_else(|| "-".into(), |ns| format!("{ns:.1}").into())));
         cells.extend([
@@ -150,7 +151,8 @@ fn controllers(run: &str, controllers: &[ControllerStatistics]) -> Table {
         Column::number("memory", "us").detail(2),
     ];
     if cached {
-        columns.extend([Column::number("I-cache misses", "").detail(6), Column::number("D-cache misses", "").detail(5)]);
+        columns
+            .extend([Column::number("I-cache misses", "").detail(6), Column::number("D-cache misses", "").detail(5)]);
     }
     let pages = controllers.iter().any(|each| each.pages.is_some());
     let cache = if pages { "device cache misses" } else { "RAC misses" };
@@ -286,9 +288,7 @@ fn links(controllers: &[ControllerStatistics], purged: Option<f64>) -> Option<Ta
         }
     }
     if let Some(length) = purged {
-        table.note(format!(
-            "mean number of sharing-list elements purged per write that invalidates: {length:.2}"
-        ));
+        table.note(format!("mean number of sharing-list elements purged per write that invalidates: {length:.2}"));
     }
     Some(table)
 }

@@ -81,7 +81,6 @@ impl Cell {
     pub fn of_spans(spans: Vec<(String, Tone)>) -> Self {
         Self { spans }
     }
-
 }
 
 impl<T: Into<String>> From<T> for Cell {

@@ -77,8 +77,13 @@ impl Names {
         let common = |word: &&String| all.iter().all(|words| words.contains(word));
         let first = all.first().map_or(&[][..], Vec::as_slice);
         let of_all: Vec<&str> = first.iter().filter(common).map(String::as_str).collect();
-        let own = all.iter().map(|words| words.iter().filter(|word| !common(word)).cloned().collect::<Vec<_>>().join(" "));
-        Self { common: of_all.join(", "), own: own.collect(), threads: rows.iter().any(SimulationRow::has_other_threads) }
+        let own =
+            all.iter().map(|words| words.iter().filter(|word| !common(word)).cloned().collect::<Vec<_>>().join(" "));
+        Self {
+            common: of_all.join(", "),
+            own: own.collect(),
+            threads: rows.iter().any(SimulationRow::has_other_threads),
+        }
     }
 
     /// The columns that tell the runs apart.
@@ -135,7 +140,8 @@ fn tone(share: f64) -> Tone {
 
 fn misses(rows: &[SimulationRow], names: &Names) -> Table {
     let causes = rows.iter().any(|row| row.causes.is_some());
-    let mut columns: Vec<Column> = ["local", "clean", "owned", "invalidating"].map(|name| Column::number(name, "")).into();
+    let mut columns: Vec<Column> =
+        ["local", "clean", "owned", "invalidating"].map(|name| Column::number(name, "")).into();
     columns.push(Column::number("upgrades", ""));
     columns.extend(CAUSES.iter().filter(|_| causes).map(|name| Column::number(name.replace('-', " "), "")));
     let mut table = names.table("L2 misses, % of all", columns);
@@ -211,7 +217,9 @@ pub fn speedups(rows: &[SimulationRow]) -> Option<Table> {
     let of_all: Vec<&str> = names.first().into_iter().flatten().copied().filter(common).collect();
     let differ = names.len() > 1;
     let mut columns: Vec<Column> = differ.then(|| Column::text("run")).into_iter().collect();
-    columns.extend(cpus.iter().map(|&cpus| Column::number(if cpus == 1 { "1 CPU".into() } else { format!("{cpus} CPUs") }, "")));
+    columns.extend(
+        cpus.iter().map(|&cpus| Column::number(if cpus == 1 { "1 CPU".into() } else { format!("{cpus} CPUs") }, "")),
+    );
     let mut table = Table::new(format!("speedup: {}", of_all.join(", ")), columns).named_by(usize::from(differ));
     let mut smallest = BTreeSet::new();
     for ((_, times), words) in groups.iter().zip(&names) {
@@ -229,7 +237,11 @@ pub fn speedups(rows: &[SimulationRow]) -> Option<Table> {
         [only] => format!(" (its {only} CPUs count as {only})"),
         _ => " (its N CPUs count as N)".to_owned(),
     };
-    let whole = if whole.contains(&true) { "; whole programs, as not all runs have a parallel section of their own" } else { "" };
+    let whole = if whole.contains(&true) {
+        "; whole programs, as not all runs have a parallel section of their own"
+    } else {
+        ""
+    };
     table.note(format!("speedup relative to the smallest run{counts}{whole}"));
     Some(table)
 }
@@ -295,7 +307,8 @@ mod tests {
         assert!(text.contains(": fft, arctic, origin\n"), "what all runs are is said once: {text}");
         let lines = text.lines().filter(|line| line.starts_with("   4"));
         let cells: Vec<Vec<&str>> = lines.map(|line| line.split_whitespace().collect()).collect();
-        let expected = [&["4", "50.0", "12.5", "12.5", "12.5", "12.5"][..], &["4", "75.0", "75.0", "0.0", "25.0", "25.0"]];
+        let expected =
+            [&["4", "50.0", "12.5", "12.5", "12.5", "12.5"][..], &["4", "75.0", "75.0", "0.0", "25.0", "25.0"]];
         assert_eq!(cells, expected, "{text}");
         assert!(!text.contains("lock"), "nobody locked: {text}");
         assert!((shares(&row(4, 1000.0)).iter().sum::<f64>() - 1.0).abs() < 1e-12);

@@ -80,8 +80,12 @@ mod tests {
         assert!(
             heading.lines().chain(text.iter().map(|line| line.trim_end_matches('\n'))).all(|l| Some(l.len()) == width)
         );
-        let narrow = VerificationLines::new(["a protocol with a name that is far too long for a line"], &View::of_width(80));
-        let long = VerificationRow { protocol: "a protocol with a name that is far too long for a line".into(), ..rows[0].clone() };
+        let narrow =
+            VerificationLines::new(["a protocol with a name that is far too long for a line"], &View::of_width(80));
+        let long = VerificationRow {
+            protocol: "a protocol with a name that is far too long for a line".into(),
+            ..rows[0].clone()
+        };
         assert!(narrow.line(&long).lines().all(|line| line.len() <= 80), "{}", narrow.line(&long));
         assert!(text[0].contains(" ok ") && text[1].contains(" counterexample ") && text[1].ends_with("1.50\n"));
     }

@@ -67,7 +67,12 @@ impl Default for View {
 
 /// The name of a column as it is typed: lower case, with single hyphens for spaces.
 pub(crate) fn simple(heading: &str) -> String {
-    heading.to_lowercase().split(|c: char| c.is_whitespace() || c == '-').filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-")
+    heading
+        .to_lowercase()
+        .split(|c: char| c.is_whitespace() || c == '-')
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join("-")
 }
 
 /// `text` in lines of at most `width` characters, broken between words; words that are longer are broken anywhere. Lines after the
@@ -119,7 +124,10 @@ mod tests {
         assert_eq!(wrap("  one two three", 9), ["  one two", "  three"]);
         assert_eq!(wrap("abcdefghij k", 4), ["abcd", "efgh", "ij k"]);
         assert_eq!(wrap("", 4), [""]);
-        assert_eq!(paragraph("a b\nc d e f g h i j k l m n o p q r s t u v w x", &View::of_width(40)).lines().count(), 3);
+        assert_eq!(
+            paragraph("a b\nc d e f g h i j k l m n o p q r s t u v w x", &View::of_width(40)).lines().count(),
+            3
+        );
         assert_eq!(paragraph("a b", &View::wide()), "a b\n");
     }
 

@@ -53,8 +53,10 @@ pub enum ConfigError {
         accepted: String,
     },
     /// The configuration has more states than allowed.
-    #[error("caches {caches}, lines {lines}: state limit of {limit} reached before all states were explored; raise \
-         --max-states")]
+    #[error(
+        "caches {caches}, lines {lines}: state limit of {limit} reached before all states were explored; raise \
+         --max-states"
+    )]
     TooManyStates {
         /// Number of caches.
         caches: u16,

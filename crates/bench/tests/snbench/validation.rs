@@ -65,10 +65,7 @@ fn experiments_that_mean_nothing_in_a_state() {
 #[test]
 fn roles_that_an_experiment_needs() {
     let alone = refusal(Experiment::PingPong, State::Uown, placed(0, &[0], &[]), Settings::simulated());
-    assert!(
-        alone.starts_with("--remote (none): ping-pong needs one local and one remote CPU"),
-        "{alone}"
-    );
+    assert!(alone.starts_with("--remote (none): ping-pong needs one local and one remote CPU"), "{alone}");
     let itself = refusal(Experiment::PingPong, State::Uown, placed(0, &[0], &[0]), Settings::simulated());
     assert!(itself.starts_with("--remote 0: "), "{itself}");
     let idle = refusal(Experiment::LoadedRead, State::Uown, placed(0, &[0], &[]), Settings::simulated());

@@ -107,8 +107,12 @@ impl RunFlags {
         let launch = if tries { launch.repeated() } else { launch };
         let (variations, policies) = own_variations(self.varied())?;
         let resolved = machines.varied(&variations)?;
-        let [machine] = resolved.as_slice() else { return Err(Failure::input("several machines given; accepted: one -m \
-             MACHINE")) };
+        let [machine] = resolved.as_slice() else {
+            return Err(Failure::input(
+                "several machines given; accepted: one -m \
+             MACHINE",
+            ));
+        };
         let policies = policies.all().swap_remove(0);
         let common = Common { seed: self.seed, causes: true, stats: true, policies, ..Common::default() };
         let (own, machine) = (OwnFlags::default(), &machine.description);
@@ -132,12 +136,9 @@ impl RunFlags {
             ("--locks", self.locks.clone()),
         ];
         match given.into_iter().find_map(|(flag, value)| Some((flag, value?))) {
-            Some((flag, value)) => Err(Failure::flag(
-                flag,
-                &value,
-                "not applicable to this computer",
-                "a simulated machine (-m MACHINE)",
-            )),
+            Some((flag, value)) => {
+                Err(Failure::flag(flag, &value, "not applicable to this computer", "a simulated machine (-m MACHINE)"))
+            }
             None => Ok(()),
         }
     }

@@ -113,7 +113,8 @@ impl ReportCommand {
     }
 
     fn of_trace(&self) -> Result<bool, Failure> {
-        let accepted = "a trace from `ccnuma run -o FILE`, records from `ccnuma bench --json=FILE`, or -m MACHINE and a program";
+        let accepted =
+            "a trace from `ccnuma run -o FILE`, records from `ccnuma bench --json=FILE`, or -m MACHINE and a program";
         let trace = Trace::open(Path::new(&self.subject))
             .map_err(|error| Failure::flag("TRACE", &self.subject, error, accepted))?;
         let findings = self.findings.as_deref().map(read_findings).transpose()?.unwrap_or_default();

@@ -141,11 +141,7 @@ fn verdict(row: &DeadlockRow) -> String {
     }
     let channels: Vec<String> = row.cycle.iter().map(|channel| format!("  {channel}\n")).collect();
     let count = row.cycle.len();
-    format!(
-        "{} routing{machine}: can deadlock; cycle of {count} channels:\n{}",
-        row.table,
-        channels.concat()
-    )
+    format!("{} routing{machine}: can deadlock; cycle of {count} channels:\n{}", row.table, channels.concat())
 }
 
 /// The machine's own tables: one if requests and replies take the same routes, one a network if not.

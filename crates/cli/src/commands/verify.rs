@@ -133,17 +133,26 @@ impl Job {
         }
     }
 
-    fn run(&self) -> Result<Done, Failure> {
+    /// How many steps of progress it is.
+    fn steps(&self) -> usize {
+        match self {
+            Self::Explore(..) | Self::Litmus(..) => 1,
+            Self::Random(run) => run.tests(),
+        }
+    }
+
+    fn run(&self, step: &dyn Fn()) -> Result<Done, Failure> {
         let run = match self {
             Self::Explore(protocol, config) => protocol.run(config),
             Self::Litmus(protocol, litmus) => protocol.run_litmus(litmus),
-            Self::Random(run) => return Ok(run.run()),
+            Self::Random(run) => return Ok(run.run(step)),
         };
         let run = run.map_err(of_config)?;
         let counterexample = match &run.outcome {
             Outcome::Counterexample(trace) => Some(trace.to_string()),
             Outcome::Ok => None,
         };
+        step();
         Ok(Done { row: row(self.label(), &run), statistics: statistics(&run), counterexample })
     }
 
@@ -164,18 +173,18 @@ impl VerifyCommand {
         let view = self.output.view();
         let lines = Lines::new(jobs.iter().map(Job::label), &view);
         let (mut statistics, mut broken) = (String::new(), None);
-        let bar = progress::bar(jobs.len(), "runs");
+        let unit = if self.random.random { "tests" } else { "runs" };
+        let bar = progress::bar(jobs.iter().map(Job::steps).sum(), unit);
         if output.wants_table() {
             progress::aside(|| print(lines.heading()))?;
         }
         for job in &jobs {
-            let done = job.run()?;
+            let done = job.run(&|| bar.step())?;
             output.write(&done.row)?;
             if output.wants_table() {
                 // As it comes: who reads it through a pipe sees it now.
                 progress::aside(|| print(lines.line(&done.row)))?;
             }
-            bar.step();
             statistics += &done.statistics;
             let expected = job.may_fail();
             if let Some(trace) = done.counterexample.filter(|_| jobs.len() == 1 || !expected) {

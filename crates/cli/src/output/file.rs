@@ -67,8 +67,11 @@ impl Files {
     pub fn check(self, flag: &str, path: &Path, kind: Kind) -> Result<(), Failure> {
         match there(path, kind) {
             There::Foreign(what) if !self.force => {
-                let accepted = format!("a new file, a file of the same kind written by ccnuma ({}), or --force to \
-                     replace it", kind.name());
+                let accepted = format!(
+                    "a new file, a file of the same kind written by ccnuma ({}), or --force to \
+                     replace it",
+                    kind.name()
+                );
                 Err(Failure::flag(flag, path.display(), format!("exists and {what}"), accepted))
             }
             _ => Ok(()),

@@ -25,7 +25,10 @@ impl ColourChoice {
         match self {
             Self::Always => true,
             Self::Never => false,
-            Self::Auto => stream.is_terminal() && has_colours(std::env::var_os("NO_COLOR").as_deref(), std::env::var_os("TERM").as_deref()),
+            Self::Auto => {
+                stream.is_terminal()
+                    && has_colours(std::env::var_os("NO_COLOR").as_deref(), std::env::var_os("TERM").as_deref())
+            }
         }
     }
 }
@@ -60,8 +63,11 @@ mod tests {
 
     #[test]
     fn no_color_and_dumb_terminals_have_no_colours() {
-        let of = |no_color: Option<&str>, term: Option<&str>| has_colours(no_color.map(OsStr::new), term.map(OsStr::new));
-        assert!(of(None, None) && of(Some(""), Some("xterm")) && !of(Some("1"), Some("xterm")) && !of(None, Some("dumb")));
+        let of =
+            |no_color: Option<&str>, term: Option<&str>| has_colours(no_color.map(OsStr::new), term.map(OsStr::new));
+        assert!(
+            of(None, None) && of(Some(""), Some("xterm")) && !of(Some("1"), Some("xterm")) && !of(None, Some("dumb"))
+        );
         // A file is no terminal.
         let file = tempfile::tempfile().expect("a file");
         assert!(!ColourChoice::Auto.on(&file) && ColourChoice::Always.on(&file) && !ColourChoice::Never.on(&file));

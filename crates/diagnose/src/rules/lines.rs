@@ -97,8 +97,10 @@ pub fn false_sharing(survey: &mut Survey<'_>) -> Vec<Finding> {
                 survey.run.line_bytes,
                 stored_by(writers),
             ),
-            remedy: format!("pad {name} so that each thread's part has its own cache lines, preferably on a page that \
-                 the thread touches first"),
+            remedy: format!(
+                "pad {name} so that each thread's part has its own cache lines, preferably on a page that \
+                 the thread touches first"
+            ),
             trial: (!pieces.is_empty()).then_some(Trial::Separate(pieces)),
             object: object.map(|_| name),
             gain: None,

@@ -143,12 +143,16 @@ fn misplaced(survey: &Survey<'_>, object: Option<usize>, pages: &[(u64, NodeId, 
     let crowded = homes.iter().find(|(_, of)| **of > TOGETHER * lost).map(|(node, _)| *node);
     let crowded = crowded.filter(|_| users.len() >= CROWD);
     let toucher = pages.iter().filter_map(|(page, ..)| survey.run.page_at(*page)?.toucher).count();
-    let touched =
-        if toucher > 0 { format!("; {toucher} of them were placed by first touch") } else { String::new() };
+    let touched = if toucher > 0 { format!("; {toucher} of them were placed by first touch") } else { String::new() };
     let (class, evidence) = match crowded {
         Some(node) => (
             Class::NodeFalseSharing,
-            format!("{} pages of {name}, used by {} nodes, are all on node {}{touched}", pages.len(), users.len(), node.0),
+            format!(
+                "{} pages of {name}, used by {} nodes, are all on node {}{touched}",
+                pages.len(),
+                users.len(),
+                node.0
+            ),
         ),
         None => (
             Class::Misplaced,

@@ -39,12 +39,8 @@ pub fn choice(run: &Attribution, barrier: &str, locks: &str) -> Vec<Finding> {
     if !matches!(barrier, "ideal" | "tree") {
         findings.push(finding(
             Some(least),
-            format!(
-                "every thread spends at least {:.1} % of its time at barriers (kind: `{barrier}`)",
-                100.0 * least
-            ),
-            "use a tree barrier: few threads per counter, without system calls"
-                .to_owned(),
+            format!("every thread spends at least {:.1} % of its time at barriers (kind: `{barrier}`)", 100.0 * least),
+            "use a tree barrier: few threads per counter, without system calls".to_owned(),
             Trial::Synchronise("barrier", "tree"),
         ));
     }

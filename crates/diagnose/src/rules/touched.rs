@@ -80,7 +80,8 @@ pub fn residence(survey: &Survey<'_>) -> Option<Finding> {
             all as f64 / 1024.0,
             nodes.len()
         ),
-        remedy: "initialise data in the threads that use them (first touch), or run under numactl --interleave=all".to_owned(),
+        remedy: "initialise data in the threads that use them (first touch), or run under numactl --interleave=all"
+            .to_owned(),
         trial: None,
         gain: None,
     })

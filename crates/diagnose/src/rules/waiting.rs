@@ -72,9 +72,7 @@ pub fn locks(survey: &Survey<'_>) -> Option<Finding> {
             lines.len(),
             100.0 * longest / time.max(f64::MIN_POSITIVE)
         ),
-        remedy: format!(
-            "acquire {name} less often, hold them for less time, or give each thread a part of its own"
-        ),
+        remedy: format!("acquire {name} less often, hold them for less time, or give each thread a part of its own"),
         trial: None,
         object: object.map(|_| name),
         gain: None,

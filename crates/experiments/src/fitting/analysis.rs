@@ -162,9 +162,7 @@ fn free_levels(fit: &LevelFit) -> Analysis {
     let mut notes: Vec<String> = tried.collect();
     if !fit.left_out.is_empty() {
         let (left_out, all) = (fit.left_out.len(), fit.left_out.len() + samples.len());
-        notes.push(format!(
-            "{left_out} of {all} points excluded: inconsistent with smaller and larger sizes"
-        ));
+        notes.push(format!("{left_out} of {all} points excluded: inconsistent with smaller and larger sizes"));
     }
     Analysis { model: Model::Seidl, parameters, notes, plots: plots(samples, fit.fitted(), fit.residuals()) }
 }
@@ -257,13 +255,9 @@ fn diagram(
     if let Some(description) = description {
         parameters = parameters.into_iter().map(|parameter| beside_caches(parameter, description)).collect();
     }
-    let mut notes = vec![
-        "size: largest array that fits; error: distance to the next measured size".to_owned(),
-    ];
+    let mut notes = vec!["size: largest array that fits; error: distance to the next measured size".to_owned()];
     if let Some(pages) = List::dense(records).first().and_then(|(_, list)| list.pages.clone()) {
-        notes.push(format!(
-            "sizes and load times: pointer chasing on {pages} pages, minimum of all samples"
-        ));
+        notes.push(format!("sizes and load times: pointer chasing on {pages} pages, minimum of all samples"));
     }
     if description.is_none() {
         let note = "adjacent-line prefetch makes lines appear larger and hides misses at short strides";

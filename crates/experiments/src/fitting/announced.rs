@@ -38,9 +38,10 @@ pub fn beside_announced(analysis: &mut Analysis, announced: &[AnnouncedCache]) {
         }
     }
     let words: Vec<String> = announced.iter().map(in_words).collect();
-    analysis
-        .notes
-        .push(format!("described: caches announced by the kernel (sysfs), {}; only their number limits the fit", words.join(", ")));
+    analysis.notes.push(format!(
+        "described: caches announced by the kernel (sysfs), {}; only their number limits the fit",
+        words.join(", ")
+    ));
     if found != announced.len() {
         let announced = announced.len();
         analysis.notes.push(format!(

@@ -281,8 +281,7 @@ fn describe(machine: &Description, chosen: &Chosen) -> SourceDescription {
         Register::Wrapping { width } | Register::Halving { width, .. } if width < 64 => Some(width),
         _ => None,
     });
-    let narrowest =
-        narrow.min().map(|width| format!("registers of the hardware's width, {width} bits or more"));
+    let narrowest = narrow.min().map(|width| format!("registers of the hardware's width, {width} bits or more"));
     let sees = [
         sees(ObjectKind::Node, chosen.nodes.len()),
         sees(ObjectKind::Link, chosen.ports.len()),

@@ -153,9 +153,7 @@ fn simulate(request: Request, main: Main, arguments: Arguments) -> Answer {
         super::heap::note_blocks();
     }
     if names(b"__sanitizer_cov_load") && !super::doubled::remove() {
-        note(
-            "atomic loads and stores count twice: the program's code cannot be patched on this computer".to_owned(),
-        );
+        note("atomic loads and stores count twice: the program's code cannot be patched on this computer".to_owned());
     }
     crash::watch();
     endless::watch();

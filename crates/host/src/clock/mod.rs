@@ -97,9 +97,7 @@ impl Clock {
             && (nominal.0 / best.rate.0 - 1.0).abs() > NOMINAL.max(best.error)
         {
             let (nominal, measured) = (nominal.as_mhz(), best.rate.as_mhz());
-            notes.push(format!(
-                "cycle counter: {nominal:.3} MHz announced, {measured:.3} MHz measured (used)"
-            ));
+            notes.push(format!("cycle counter: {nominal:.3} MHz announced, {measured:.3} MHz measured (used)"));
         }
         Self::new(counter::SOURCE, best.rate, best.error, notes)
     }

@@ -63,9 +63,8 @@ impl Facts {
         }
         let current = self.clocksource.as_deref()?;
         let offered = self.available.iter().any(|source| source == "tsc");
-        (LAST_RESORTS.contains(&current) && !offered).then(|| {
-            format!("the kernel uses {current}: it found the time stamp counter unstable")
-        })
+        (LAST_RESORTS.contains(&current) && !offered)
+            .then(|| format!("the kernel uses {current}: it found the time stamp counter unstable"))
     }
 
     /// What is odd, but no reason for distrust.

@@ -132,11 +132,9 @@ impl fmt::Display for Note {
                 "not in the affinity mask or cpuset: {}; change it with taskset or --cpuset-cpus",
                 cpu_list(cpus)
             ),
-            Self::ForbiddenNodes { nodes } => write!(
-                f,
-                "not in the cpuset: memory of {}; change it with --cpuset-mems",
-                node_list(nodes)
-            ),
+            Self::ForbiddenNodes { nodes } => {
+                write!(f, "not in the cpuset: memory of {}; change it with --cpuset-mems", node_list(nodes))
+            }
             Self::CpuQuota { millicpus } => write!(
                 f,
                 "cgroup CPU quota {}.{:03} CPUs: busy threads are throttled when it is used up",

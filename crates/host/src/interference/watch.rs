@@ -88,7 +88,7 @@ impl Watch {
             Ok(file) if read(Some(&file), &mut self.text).and_then(|text| find(text, self.cpu)).is_some() => {
                 return Some(file);
             }
-            Ok(_) => "does not tell it".to_owned(),
+            Ok(_) => "does not contain it".to_owned(),
             Err(error) => error.to_string(),
         };
         self.missing.push(Missing { detector, reason: format!("{path}: {problem}") });

@@ -167,8 +167,8 @@ fn checked(inventory: &Inventory, parts: &[(NodeId, Bytes)], pages: PageKind) ->
             return Err(HostError::Request(format!("{size} of memory on node {node} in {pages} pages; {accepted}")));
         }
         let end = offset.checked_add(size.0).filter(|&end| isize::try_from(end).is_ok());
-        let end = end
-            .ok_or_else(|| HostError::Request(format!("{size} beyond {offset} bytes exceeds the address space")))?;
+        let end =
+            end.ok_or_else(|| HostError::Request(format!("{size} beyond {offset} bytes exceeds the address space")))?;
         found.push(Part { node, range: offset as usize..end as usize });
         *by_node.entry(node).or_default() += size.0;
         offset = end;

@@ -31,8 +31,7 @@ pub(super) fn check(
         return refuse(problem, "request less, or free memory there".to_owned());
     }
     if let Some(room) = limits::available(files).filter(|&room| total > room) {
-        let problem =
-            format!("{} MiB available, {} MiB requested", room.0 >> 20, total.0 >> 20);
+        let problem = format!("{} MiB available, {} MiB requested", room.0 >> 20, total.0 >> 20);
         return refuse(problem, "request less, or free memory".to_owned());
     }
     if let Some(left) = limits::memory_left(files).filter(|&left| total > left) {

@@ -64,12 +64,6 @@ pub fn hardware_events() -> Vec<NamedEvent> {
         cache("node_load_misses", "loads from remote memory", node, read, miss),
         cache("node_stores", "stores to memory, any node", node, write, access),
         cache("node_store_misses", "stores to remote memory", node, write, miss),
-        cache(
-            "dtlb_load_misses",
-            "TLB load misses",
-            bindings::PERF_COUNT_HW_CACHE_DTLB,
-            read,
-            miss,
-        ),
+        cache("dtlb_load_misses", "TLB load misses", bindings::PERF_COUNT_HW_CACHE_DTLB, read, miss),
     ]
 }

@@ -258,7 +258,10 @@ fn unprivileged(console: &Console) {
     let shown = [
         ("run", ["sees by thread: time", "= /sys/devices/system/node/node2", "init:", "]: "]),
         ("sar", ["sees ", "= /sys/devices/system/node/node2", " n1 ", "]: 4 ticks"]),
-        ("diagnose", ["sees by thread: time", "/init busy", "first touch of pages (page-fault samples)", "what loads cost"]),
+        (
+            "diagnose",
+            ["sees by thread: time", "/init busy", "first touch of pages (page-fault samples)", "what loads cost"],
+        ),
     ];
     for (command, parts) in shown {
         let key = format!("unprivileged {command}");

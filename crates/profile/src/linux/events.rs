@@ -362,8 +362,7 @@ pub(super) fn why(error: &std::io::Error, paranoia: Option<i32>) -> String {
             paranoia.map_or("unknown".to_owned(), |level| level.to_string())
         ),
         Some(code) if ERRORS.2.contains(&code) => {
-            "no such counter, or hidden by the hypervisor; use bare metal or a virtual machine with a PMU"
-                .to_owned()
+            "no such counter, or hidden by the hypervisor; use bare metal or a virtual machine with a PMU".to_owned()
         }
         Some(code) if code == ERRORS.3 => "the kernel does not support perf_event_open".to_owned(),
         _ => format!("kernel error: {error}"),

@@ -98,8 +98,11 @@ fn meaning(key: &str) -> (&'static str, &'static str) {
         "numa_hit" => ("pages", "pages allocated on the intended node (numa_hit)"),
         "numa_miss" => ("pages", "pages allocated here but intended for another node (numa_miss)"),
         "numa_foreign" => ("pages", "pages intended for this node but allocated elsewhere (numa_foreign)"),
-        "interleave_hit" | "numa_interleave" => ("pages", "interleaved pages allocated on the intended node \
-             (interleave_hit)"),
+        "interleave_hit" | "numa_interleave" => (
+            "pages",
+            "interleaved pages allocated on the intended node \
+             (interleave_hit)",
+        ),
         "local_node" | "numa_local" => ("pages", "pages allocated by processes running on the node (local_node)"),
         "other_node" | "numa_other" => ("pages", "pages allocated by processes running on another node (other_node)"),
         "numa_pte_updates" => ("", "page-table entries unmapped by NUMA balancing"),
@@ -112,8 +115,11 @@ fn meaning(key: &str) -> (&'static str, &'static str) {
         "thp_migration_success" => ("", "transparent huge pages migrated whole"),
         "pgpromote_success" => ("pages", "pages promoted to a faster memory tier"),
         "pgpromote_candidate" => ("pages", "candidate pages for promotion"),
-        "pgdemote_kswapd" | "pgdemote_direct" | "pgdemote_khugepaged" => ("pages", "pages demoted to a slower memory \
-             tier"),
+        "pgdemote_kswapd" | "pgdemote_direct" | "pgdemote_khugepaged" => (
+            "pages",
+            "pages demoted to a slower memory \
+             tier",
+        ),
         "pgfault" => ("", "page faults"),
         "pgmajfault" => ("", "major page faults"),
         "pswpin" | "pswpout" => ("pages", "pages swapped"),

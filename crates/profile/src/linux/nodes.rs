@@ -100,11 +100,7 @@ impl Nodes {
         }
         if objects.len() == 1 {
             let why = "one NUMA node";
-            description.blind.push(Blind::new(
-                "local/remote split",
-                why,
-                "use a machine with several nodes",
-            ));
+            description.blind.push(Blind::new("local/remote split", why, "use a machine with several nodes"));
         }
         let last = inventory.cpus.iter().map(|cpu| cpu.id.index()).max().unwrap_or(0);
         let mut node_of = vec![None; last + 1];

@@ -74,8 +74,7 @@ impl Bandwidth {
     }
 
     fn watch(&mut self, files: &KernelFiles, inventory: &Inventory, group: MonitoringGroup) {
-        let sees =
-            "the program's local and total memory traffic and last-level cache occupancy by node (resctrl)";
+        let sees = "the program's local and total memory traffic and last-level cache occupancy by node (resctrl)";
         let groups = [group.folder().to_owned()];
         match self.open(files, inventory, &groups, PROGRAM, sees) {
             Ok(()) => self.program = Some(group),
@@ -164,11 +163,7 @@ fn no_group(files: &KernelFiles, error: &io::Error) -> Blind {
             "remove an unused group: rmdir /sys/fs/resctrl/mon_groups/NAME",
         )
     } else if code == busy {
-        (
-            "monitoring IDs (RMIDs) of removed groups are still in use by cached lines"
-                .to_owned(),
-            "try again later",
-        )
+        ("monitoring IDs (RMIDs) of removed groups are still in use by cached lines".to_owned(), "try again later")
     } else if code == not_permitted || code == denied {
         ("creating groups under /sys/fs/resctrl/mon_groups requires root".to_owned(), "sudo")
     } else {

@@ -302,11 +302,7 @@ fn events(
     }
     if user_only {
         let why = format!("kernel.perf_event_paranoid is {}", paranoia.unwrap_or_default());
-        description.blind.push(Blind::new(
-            "kernel-mode events of threads",
-            why,
-            "sysctl kernel.perf_event_paranoid=1",
-        ));
+        description.blind.push(Blind::new("kernel-mode events of threads", why, "sysctl kernel.perf_event_paranoid=1"));
     }
     refused.sort();
     for same in refused.chunk_by(|(a, _), (b, _)| a == b) {

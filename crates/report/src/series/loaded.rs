@@ -47,7 +47,8 @@ pub(super) fn table(records: &[&Record]) -> Option<Table> {
         Column::number("interval", "±%"),
     ];
     let processors = if others == 1 { "1 other CPU".to_owned() } else { format!("{others} other CPUs") };
-    let title = format!("Loaded latency: load latency of CPU {} under the traffic of {processors}", first.latency.local);
+    let title =
+        format!("Loaded latency: load latency of CPU {} under the traffic of {processors}", first.latency.local);
     let mut table = Table::new(title, columns);
     for Point { mix: (reads, writes), pause, latency, traffic_mb_per_s } in &points {
         table.row([
@@ -60,7 +61,9 @@ pub(super) fn table(records: &[&Record]) -> Option<Table> {
     }
     let latencies: Vec<&Record> = points.iter().map(|point| point.latency).collect();
     table.note(conditions(&latencies));
-    table.note("traffic: one line per load or store; each store also reads its line (write-allocate), which is not counted");
+    table.note(
+        "traffic: one line per load or store; each store also reads its line (write-allocate), which is not counted",
+    );
     Some(table)
 }
 

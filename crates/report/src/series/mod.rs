@@ -73,7 +73,8 @@ fn conditions(records: &[&Record]) -> String {
         (Some(least), Some(most)) => format!(" over {least} to {most}"),
         _ => String::new(),
     };
-    let median = if samples == 1 { "single sample".to_owned() } else { format!("median of at least {samples} samples") };
+    let median =
+        if samples == 1 { "single sample".to_owned() } else { format!("median of at least {samples} samples") };
     let mut line = format!("{} pages, stride {}{window}, {} order; {median}", list(pages), list(stride), list(order));
     if repeated > 0 {
         line.push_str(&format!("; {repeated} disturbed samples retaken"));

@@ -56,9 +56,7 @@ pub enum TraceWarning {
 impl std::fmt::Display for TraceWarning {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Unfinished => {
-                f.write_str("incomplete trace: still being written, or the writer was killed")
-            }
+            Self::Unfinished => f.write_str("incomplete trace: still being written, or the writer was killed"),
             Self::Cut { read, length } => {
                 write!(f, "truncated trace: the last {} of {length} bytes are an incomplete batch", length - read)
             }

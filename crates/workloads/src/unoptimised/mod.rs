@@ -49,20 +49,8 @@ impl Code {
         parameter("code_loads", "Private loads per 1000 instructions of the program", 0, 0, 1_000_000),
         parameter("code_stores", "Private stores per 1000 instructions of the program", 0, 0, 1_000_000),
         parameter("code_shared_loads", "Loads of shared data per 1000 of the program", 1000, 1000, 100_000),
-        parameter(
-            "code_shared_stores",
-            "Stores to shared data per 1000 of the program",
-            1000,
-            1000,
-            100_000,
-        ),
-        parameter(
-            "code_frame",
-            "Size in bytes of each thread's private data",
-            512,
-            8,
-            1 << 20,
-        ),
+        parameter("code_shared_stores", "Stores to shared data per 1000 of the program", 1000, 1000, 100_000),
+        parameter("code_frame", "Size in bytes of each thread's private data", 512, 8, 1 << 20),
     ];
 
     /// The values of its parameters, in their order.

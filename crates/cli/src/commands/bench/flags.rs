@@ -115,7 +115,12 @@ impl ArrayFlags {
             let Some((reads, writes)) =
                 numbers.filter(|&(reads, writes): &(u32, u32)| (1..=64).contains(&reads.saturating_add(writes)))
             else {
-                return Err(Failure::flag("--traffic", mix, "not a mix of reads and writes", "READS:WRITES, together 1 to 64, as in 2:1"));
+                return Err(Failure::flag(
+                    "--traffic",
+                    mix,
+                    "not a mix of reads and writes",
+                    "READS:WRITES, together 1 to 64, as in 2:1",
+                ));
             };
             settings.traffic = Traffic { reads, writes, ..settings.traffic };
         }

@@ -177,9 +177,7 @@ fn headline(platform: &HostPlatform) -> String {
     }
     let usable = inventory.usable_cpus();
     if let [only] = usable[..] {
-        lines.push(format!(
-            "note: only CPU {only} is usable: no core-to-core and no loaded latency\n"
-        ));
+        lines.push(format!("note: only CPU {only} is usable: no core-to-core and no loaded latency\n"));
     }
     lines.push("\n".to_owned());
     lines.concat()
@@ -239,11 +237,11 @@ mod tests {
         let failures = [
             failed("lmbench-read UOWN", "16 pages of 2 MiB are needed"),
             failed("area-read UOWN", "0 pages of 2 MiB are needed"),
-            failed("lmbench-read CEXH", "CPU 1 is not ours"),
+            failed("lmbench-read CEXH", "CPU 1 is offline"),
             failed("lmbench-rdex UOWN", "512 pages of 2 MiB are needed"),
         ];
         let told = alike(&failures);
         let first = "lmbench-read UOWN: 16 pages of 2 MiB are needed (and so 2 other measurements)";
-        assert_eq!(told, [first, "lmbench-read CEXH: CPU 1 is not ours"]);
+        assert_eq!(told, [first, "lmbench-read CEXH: CPU 1 is offline"]);
     }
 }

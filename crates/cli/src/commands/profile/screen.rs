@@ -43,9 +43,8 @@ impl Screen<CrosstermBackend<Stdout>> {
     /// # Errors
     /// When there is none.
     pub fn open(preamble: &Preamble, selection: Selection) -> Result<Self, Failure> {
-        let terminal = ratatui::try_init().map_err(|error| {
-            Failure::Input(format!("`--screen` needs a terminal: {error}"))
-        })?;
+        let terminal =
+            ratatui::try_init().map_err(|error| Failure::Input(format!("`--screen` needs a terminal: {error}")))?;
         Ok(Self { terminal, state: State::new(preamble, selection), ours: true })
     }
 }

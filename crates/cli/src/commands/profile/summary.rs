@@ -46,7 +46,8 @@ fn table(kind: &str, rows: &[SampleRow], metrics: &[Resolved]) -> Table {
     for same in rows.chunk_by(|a, b| a.object == b.object) {
         let cell = |metric: &&Metric| {
             let found = same.iter().find(|row| row.metric == metric.name);
-            let number = |row: &&&SampleRow| profile::lines::number(row.value, row.estimate, usize::from(metric.digits));
+            let number =
+                |row: &&&SampleRow| profile::lines::number(row.value, row.estimate, usize::from(metric.digits));
             found.as_ref().map_or_else(String::new, number)
         };
         table.row([same[0].object.clone(), same[0].title.clone()].into_iter().chain(metrics.iter().map(cell)));

@@ -14,6 +14,7 @@ use units::Bytes;
 
 use super::Done;
 use crate::failure::Failure;
+use crate::interruption;
 
 /// The protocol of the Origin, which machines of either processor run.
 const ORIGIN: &str = "origin";
@@ -137,14 +138,27 @@ impl RandomRun {
         &self.label
     }
 
-    /// Runs the tests up to the first that finds a fault.
-    pub fn run(&self) -> Done {
+    /// How many tests there are.
+    pub fn tests(&self) -> usize {
+        usize::try_from(self.seeds).unwrap_or(usize::MAX)
+    }
+
+    /// Runs the tests up to the first that finds a fault; `step` is called after each.
+    pub fn run(&self, step: &dyn Fn()) -> Done {
         let start = Instant::now();
         let (mut reports, mut counterexample) = (Vec::new(), None);
         for seed in self.first_seed..self.first_seed.saturating_add(self.seeds) {
             let (lines, references, fault) = (self.lines, self.references, self.fault);
             match (RandomTest { lines, references, fault, ..RandomTest::new(seed) }).run(&self.machine) {
-                Ok(report) => reports.push(report),
+                Ok(report) => {
+                    reports.push(report);
+                    step();
+                    let (protocol, _) = self.label.split_once(':').unwrap_or((&self.label, ""));
+                    interruption::go_on_by(format!(
+                        "to continue, --random {protocol} --first-seed {}",
+                        seed.saturating_add(1)
+                    ));
+                }
                 Err(failure) => {
                     counterexample = Some(format!("{}: {failure}\n", self.label));
                     break;

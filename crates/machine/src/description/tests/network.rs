@@ -64,8 +64,7 @@ fn the_tables_of_an_inherited_kind_are_left_behind() {
          [hypercube] with topology.kind = \"origin\""
     );
     assert!(
-        refusal("inherit = \"arctic\"\n[mesh]\ncolumns = 4")
-            .starts_with("my.toml:3: mesh.columns = 4: no effect with")
+        refusal("inherit = \"arctic\"\n[mesh]\ncolumns = 4").starts_with("my.toml:3: mesh.columns = 4: no effect with")
     );
 }
 
@@ -122,11 +121,7 @@ fn impossible_sci_rings_are_refused() {
             "my.toml:5: sci_ring.transmission = \"several\": packets may be reordered, which controller.kind = \
              \"magic\" excludes; accepted: \"one\" or \"one-of-each\"",
         ),
-        (
-            "flash-8p",
-            "[sci_ring]\nsymbol_ns = 2",
-            "my.toml:3: sci_ring.symbol_ns = 2: no effect with topology.kind",
-        ),
+        ("flash-8p", "[sci_ring]\nsymbol_ns = 2", "my.toml:3: sci_ring.symbol_ns = 2: no effect with topology.kind"),
     ];
     for (base, text, expected) in cases {
         let message = refusal(&format!("inherit = \"{base}\"\n{text}"));

@@ -92,7 +92,9 @@ fn a_table_of_another_kind_is_refused_and_says_which_kind_reads_it() {
     assert!(of("flash-8p", "[hub]\ncrossbar_cycles = 1").contains("[hub] with controller.kind = \"hub\""));
     assert!(of("flash-8p", "[directory]\nreserved_mib = 256").contains("it leaves nothing of the node's memory"));
     assert!(of("flash-8p", "[handlers]\ncode_base_bytes = -1").contains("accepted: a whole number from 0 to"));
-    assert!(of("flash-8p", "[directory]\nprotocol = 2").contains("an integer is not accepted here; accepted: a string"));
+    assert!(
+        of("flash-8p", "[directory]\nprotocol = 2").contains("an integer is not accepted here; accepted: a string")
+    );
     let ports = of("arctic", "[topology]\nnodes_per_router = 3");
     assert!(
         ports.contains("nodes_per_router = 3: ") && ports.ends_with("accepted: a whole number from 1 to 2"),
@@ -154,6 +156,8 @@ fn what_cannot_run_is_refused_at_load() {
     let ideal = of("flash-4p", "[directory]\nideal = \"all-local\"\n[os]\nmigration = true");
     assert!(ideal.contains("os.migration = true: no handler of an ideal protocol"), "{ideal}");
     assert!(of("smp-4p", "[os]\nreplication = true").contains("os.replication = true: a machine on one bus"));
-    assert!(of("flash-4p", "[topology]\nprocessors_per_node = 2").ends_with("a MAGIC node has one processor; accepted: \
-         1"));
+    assert!(of("flash-4p", "[topology]\nprocessors_per_node = 2").ends_with(
+        "a MAGIC node has one processor; accepted: \
+         1"
+    ));
 }

@@ -174,7 +174,8 @@ impl Touched {
         unseen.insert(Evidence::Translation, "no samples of TLB misses".to_owned());
         unseen.insert(Evidence::FewerProcessors, "only one run".to_owned());
         if !working.iter().any(|life| life.totals.contains_key("wait_ns")) {
-            let why = "no scheduler statistics of threads (/proc/PID/task/TID/schedstat), or the program ended too soon";
+            let why =
+                "no scheduler statistics of threads (/proc/PID/task/TID/schedstat), or the program ended too soon";
             unseen.insert(Evidence::RunQueue, why.to_owned());
         }
         if !working.iter().any(|life| life.totals.contains_key("migrations") || life.cpu.is_some()) {
