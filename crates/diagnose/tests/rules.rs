@@ -312,10 +312,10 @@ fn threads_that_wait_for_a_processor_are_a_finding_with_its_cost() {
     let found = found(&run);
     assert_eq!(found[0].class, Class::RunQueue, "{found:?}");
     assert!((found[0].cost - 0.67).abs() < 1e-9, "{found:?}");
-    assert!(found[0].evidence.contains("waited 67.0 % of their time"), "{}", found[0].evidence);
-    assert!(found[0].remedy.contains("no more threads than processors: 2 processors"), "{}", found[0].remedy);
+    assert!(found[0].evidence.contains("spent 67.0 % of their time in the run queue"), "{}", found[0].evidence);
+    assert!(found[0].remedy.contains("at most as many threads as there are usable processors, 2 processors"), "{}", found[0].remedy);
     let few = diagnose(&on_computer(&[(TIME / 2.0, TIME / 2.0); 2]), None);
-    assert!(few[0].remedy.contains("others run on them"), "two threads on two processors: {few:?}");
+    assert!(few[0].remedy.contains("reserve the processors"), "two threads on two processors: {few:?}");
     assert_eq!(classes(&on_computer(&[(TIME, 0.005 * TIME); 2])), [], "half a percent is not worth a word");
 }
 
@@ -339,7 +339,7 @@ fn no_finding_is_claimed_for_what_could_not_be_examined() {
     let everything = Sight::of(&even(), true);
     assert_eq!(
         (everything.limits(), everything.nothing_found().as_str()),
-        (None, "nothing that costs more than 1 % of the time")
+        (None, "no finding above 1 % of the time")
     );
     let mut run = on_computer(&[(TIME, 0.0); 2]);
     for (evidence, why) in [(Evidence::Misses, "no precise events"), (Evidence::Locks, "locks do not show")] {
@@ -349,7 +349,7 @@ fn no_finding_is_claimed_for_what_could_not_be_examined() {
     assert!(
         sight
             .nothing_found()
-            .starts_with("no finding of more than 1 % of the time among what could be examined: misplaced data")
+            .starts_with("no finding above 1 % of the time; examined: misplaced data")
     );
     assert!(sight.nothing_found().contains("run-queue wait"), "{}", sight.nothing_found());
     let limits = sight.limits().expect("some");

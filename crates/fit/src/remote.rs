@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn a_machine_of_one_node_has_nothing_remote() {
         let error = fit(&[latency(0, 0, 80.0)]).expect_err("nothing remote");
-        assert!(error.to_string().contains("one node has none"), "{error}");
+        assert!(error.to_string().contains("one NUMA node"), "{error}");
     }
 
     #[test]

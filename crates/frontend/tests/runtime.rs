@@ -179,7 +179,7 @@ fn handlers_of_signals_are_noted() {
 fn an_endless_loop_is_ended() {
     let request = ccnuma_frontend::request::Request { spin_limit_ms: 2, ..request() };
     let error = run(&build("wrong"), &["spin"], request).0.error.expect("it goes wrong");
-    assert!(error.contains("nothing has been stored for 2 ms of simulated time (--spin-limit"), "{error}");
+    assert!(error.contains("no progress: no store for 2 ms of simulated time (--spin-limit"), "{error}");
     assert!(error.contains("thread 1 in its own code at ") && error.contains("(wrong.c:"), "{error}");
 }
 

@@ -177,11 +177,11 @@ mod tests {
             assert_eq!(some(node).check(&objects), Ok(()));
         }
         let said = some("2").check(&objects).unwrap_err().to_string();
-        assert_eq!(said, "--node 2: there is no such node; accepted: n0 n1");
+        assert_eq!(said, "--node 2: unknown node; accepted: n0 n1");
         let some = some("0");
         let wrong = Selection { links: vec!["r3:3".into()], ..some };
         let said = wrong.check(&objects).unwrap_err().to_string();
-        assert_eq!(said, "--link r3:3: there is no such link; accepted: r3:2");
+        assert_eq!(said, "--link r3:3: unknown link; accepted: r3:2");
     }
 
     #[test]
@@ -193,8 +193,8 @@ mod tests {
             let selection = Selection { metrics: vec![name.into()], ..Selection::default() };
             selection.metrics(&declared, &counters, &Default::default())
         };
-        assert!(ask("u").unwrap_err().problem.contains("nothing here counts `idle`"));
-        assert!(ask("x").unwrap_err().problem.contains("no such metric"));
+        assert!(ask("u").unwrap_err().problem.contains("counter `idle`"));
+        assert!(ask("x").unwrap_err().problem.contains("unknown metric"));
         assert_eq!(ask("node.busy").unwrap()[0].metric.name, "node.busy");
     }
 }

@@ -124,7 +124,7 @@ impl<'t> Grid<'t> {
     /// The width with the heading wrapped.
     fn compact(&self, place: usize) -> usize {
         let natural = self.natural(place);
-        let longest = self.column(place).heading.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0);
+        let longest = longest_piece(&self.column(place).heading);
         let cells = self.cells(place);
         let cells = if self.column(place).prose { cells.min(PROSE) } else { cells };
         cells.max(longest).max(self.unit(place)).max(NARROW_HEADING.min(natural))
@@ -143,8 +143,7 @@ impl<'t> Grid<'t> {
             let total = placed.iter().map(|(_, width)| width).sum::<usize>() + GAP * placed.len().saturating_sub(1);
             let excess = total.saturating_sub(width);
             let least = |place: usize| {
-                let longest = self.column(place).heading.split_whitespace().map(|word| word.chars().count()).max();
-                NARROWEST.max(longest.unwrap_or(0))
+                NARROWEST.max(longest_piece(&self.column(place).heading))
             };
             let is_text = |(place, _): &&mut Placed| self.column(*place).align == Align::Left;
             let wide = placed.iter_mut().filter(is_text).filter(|(place, width)| *width > least(*place));
@@ -199,7 +198,7 @@ impl<'t> Grid<'t> {
     /// The headings, which end on the same line, and the units below them.
     fn heading(&self, block: &[Placed]) -> Vec<String> {
         let wrapped = |&(place, width): &Placed| -> Vec<String> {
-            let lines = self.column(place).heading.lines().flat_map(|line| wrap(line, width));
+            let lines = self.column(place).heading.lines().flat_map(|line| wrap_heading(line, width));
             lines.filter(|line| !line.is_empty()).collect()
         };
         let headings: Vec<Vec<String>> = block.iter().map(wrapped).collect();
@@ -257,6 +256,30 @@ impl<'t> Grid<'t> {
             (Tone::Good, true) => format!("\x1b[32m{text}\x1b[0m"),
         }
     }
+}
+
+/// The longest piece of a heading, which is broken between words and after hyphens.
+fn longest_piece(heading: &str) -> usize {
+    let pieces = heading.split_whitespace().flat_map(|word| word.split_inclusive('-'));
+    pieces.map(|piece| piece.chars().count()).max().unwrap_or(0)
+}
+
+/// A heading on lines of at most `width` characters, unless a piece is longer.
+fn wrap_heading(heading: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in heading.split_whitespace() {
+        for (number, piece) in word.split_inclusive('-').enumerate() {
+            let between = if number == 0 { " " } else { "" };
+            match lines.last_mut() {
+                Some(line) if line.chars().count() + between.len() + piece.chars().count() <= width => {
+                    line.push_str(between);
+                    line.push_str(piece);
+                }
+                _ => lines.push(piece.to_owned()),
+            }
+        }
+    }
+    lines
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ fn places_that_do_not_exist() {
     assert_eq!(read(placed(0, &[99], &[])), "--local 99: row has no such CPU; accepted: CPU 0..7, each once");
     assert_eq!(read(placed(0, &[0], &[8])), "--remote 8: row has no such CPU; accepted: CPU 0..7, each once");
     assert_eq!(read(placed(0, &[1, 1], &[])), "--local 1: given twice; accepted: CPU 0..7, each once");
-    assert_eq!(read(placed(0, &[], &[])), "--local (none): a requester is needed; accepted: CPU 0..7");
+    assert_eq!(read(placed(0, &[], &[])), "--local (none): no requester given; accepted: CPU 0..7");
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn experiments_that_mean_nothing_in_a_state() {
         }
     }
     let error = refusal(Experiment::BwUpgrd, State::Uown, placed(0, &[0], &[]), Settings::simulated());
-    assert_eq!(error, "--state UOWN: bw-upgrd means nothing in this state; accepted: SHRD");
+    assert_eq!(error, "--state UOWN: bw-upgrd does not apply to this state; accepted: SHRD");
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn numbers_out_of_range() {
 #[test]
 fn names_that_do_not_exist() {
     let experiment = "lmbench-raed".parse::<Experiment>().expect_err("a misspelt experiment").to_string();
-    assert!(experiment.starts_with("EXPERIMENT lmbench-raed: no such experiment; accepted: bw-read "), "{experiment}");
+    assert!(experiment.starts_with("EXPERIMENT lmbench-raed: unknown experiment; accepted: bw-read "), "{experiment}");
     let state = "EXCL".parse::<State>().expect_err("no composite state").to_string();
     assert_eq!(state, "--state EXCL: unknown coherence state; accepted: UOWN SHRD CEXH CEXM DEXD DEXT");
     let suite = "everything".parse::<Suite>().expect_err("no suite").to_string();

@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn one_that_came_first_is_told_and_so_are_others_that_came_later() {
-        for (later, part) in [(false, "first touched by thread p:0"), (true, "used from other nodes alone")] {
+        for (later, part) in [(false, "first touched by thread p:0"), (true, "used only from other nodes")] {
             let run = run(later);
             let found = placement(&Survey::new(&run));
             assert_eq!(found.len(), 1, "{found:?}");

@@ -376,7 +376,7 @@ mod tests {
             assert!((found / truth - 1.0).abs() < 0.15, "{found} for {truth}");
         }
         assert!(fit.rms_pct() < 1.5);
-        assert!(fit.candidates.last().expect("some").verdict.starts_with("not taken"));
+        assert!(fit.candidates.last().expect("some").verdict.starts_with("rejected"));
     }
 
     #[test]

@@ -201,7 +201,7 @@ mod tests {
             interference.reasons().iter().map(Reason::to_string).collect::<Vec<_>>().join("; ")
         };
         let switched = Interference { involuntary_switches: 2, waited: Some(Duration::from_ns(1500.0)), ..QUIET };
-        assert_eq!(told(switched), "context switches: 0 voluntary, 2 involuntary; waited 1.5 us for its processor");
+        assert_eq!(told(switched), "context switches: 0 voluntary, 2 involuntary; 1.5 us run-queue wait");
         let moved = Interference { ended_on: CpuId(4), migrations: Some(1), ..QUIET };
         assert_eq!(told(moved), "moved 1 time, from CPU 3 to CPU 4");
         let there_and_back = Interference { migrations: Some(2), ..QUIET };

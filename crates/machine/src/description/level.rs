@@ -259,7 +259,7 @@ mod tests {
             ("[l1]\ninclusion = \"neither\"".to_owned(), "machines/r10000.toml:"),
             (
                 "[l1]\nline_bytes = 128\ninclusion = \"exclusive\"\nwrite = \"through\"".to_owned(),
-                "my.toml:5: l1.write = \"through\": the level outside may not have the line with l1.inclusion = \"exclusive\"",
+                "my.toml:5: l1.write = \"through\": the outer level may not have the line with l1.inclusion = \"exclusive\"",
             ),
             (
                 "[l1]\nline_bytes = 128\ninclusion = \"neither\"\nallocate_on_write_miss = false".to_owned(),

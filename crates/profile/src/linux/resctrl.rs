@@ -337,7 +337,7 @@ mod tests {
     fn whoever_may_make_no_group_is_told_why() {
         let (root, files, _) = computer();
         let why = |code| no_group(&files, &io::Error::from_raw_os_error(code));
-        assert!(why(13).why.contains("only root") && why(1).why.contains("only root"));
+        assert!(why(13).why.contains("requires root") && why(1).why.contains("requires root"));
         assert!(why(28).why.starts_with("all numbers"), "{:?}", why(28));
         fs::create_dir_all(root.path().join("sys/fs/resctrl/info/L3_MON")).unwrap();
         fs::write(root.path().join("sys/fs/resctrl/info/L3_MON/num_rmids"), "224\n").unwrap();

@@ -307,7 +307,7 @@ mod tests {
             ("1 2", 2, "operator"),
             ("percent(1)", 0, "accepted"),
             ("sin(1)", 0, "accepted"),
-            ("1..2", 0, "no number"),
+            ("1..2", 0, "not a number"),
             ("capacity()", 9, "counter"),
         ] {
             let error = parse(text).unwrap_err();

@@ -216,8 +216,8 @@ mod tests {
             (&format!("{REAL}2 2 1\n2 1\n"), "is no element"),
             (&format!("{REAL}1 1 1\n1 1 -2\n"), "line 5: the diagonal element -2 is not positive"),
             (&format!("{REAL}2 2 1\n1 1 2\n"), "row 2 has no diagonal element"),
-            (&format!("{REAL}1 1 2\n1 1 2\n1 1 2\n"), "line 6: the element of rows 1 and 1 is there twice"),
-            (&format!("{REAL}2 2 4\n1 1 2\n2 2 2\n2 1 1\n1 2 1\n"), "the element of rows 1 and 2 is there twice"),
+            (&format!("{REAL}1 1 2\n1 1 2\n1 1 2\n"), "line 6: element (1, 1) occurs twice"),
+            (&format!("{REAL}2 2 4\n1 1 2\n2 2 2\n2 1 1\n1 2 1\n"), "element (1, 2) occurs twice"),
         ];
         for (text, expected) in cases {
             let error = parse(text).expect_err(text);

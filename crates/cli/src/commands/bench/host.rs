@@ -241,7 +241,7 @@ mod tests {
             failed("lmbench-rdex UOWN", "512 pages of 2 MiB are needed"),
         ];
         let told = alike(&failures);
-        let first = "lmbench-read UOWN: 16 pages of 2 MiB are needed (and so 2 other measurements)";
+        let first = "lmbench-read UOWN: 16 pages of 2 MiB are needed (2 other measurements likewise)";
         assert_eq!(told, [first, "lmbench-read CEXH: CPU 1 is offline"]);
     }
 }

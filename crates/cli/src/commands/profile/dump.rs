@@ -102,7 +102,7 @@ impl DumpCommand {
             parquet.finish().map_err(Failure::run)?.complete()?;
         }
         if table {
-            let closing = format!("\n{}{}\n{}", lines.left_out(), self.trace.display(), summary::times(&trace));
+            let closing = format!("\n{}{}: {}", lines.left_out(), self.trace.display(), summary::times(&trace));
             print(report::paragraph(&closing, &view))?;
         }
         output.finish()

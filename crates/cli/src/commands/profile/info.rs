@@ -52,7 +52,7 @@ impl InfoCommand {
         }
         if output.wants_table() {
             for (path, trace) in self.traces.iter().zip(&traces) {
-                print(format!("{}{}\n", path.display(), summary::times(trace)))?;
+                print(format!("{}: {}\n", path.display(), summary::times(trace)))?;
             }
         }
         output.finish()

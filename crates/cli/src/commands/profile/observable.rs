@@ -72,7 +72,7 @@ fn columns() -> Vec<Column> {
 fn available(resolved: &[Resolved]) -> Table {
     let mut table = Table::new("Available metrics", columns());
     for Resolved { metric, .. } in resolved {
-        let mark = if metric.main { "*" } else { "" };
+        let mark = if metric.main { " *" } else { "" };
         let cells = [format!("{}{mark}", metric.name), metric.of.to_string(), metric.unit.clone(), metric.what.clone()];
         table.row(cells.into_iter().chain([metric.formula.clone()]));
     }

@@ -150,7 +150,7 @@ impl RunCommand {
             let about = preamble::headline(&trace.preamble) + &preamble::hidden(&trace.preamble.sources);
             let tables = summary::tables(&rows, &metrics);
             let tables: Vec<String> = tables.iter().map(|table| table.shown(&view)).collect();
-            let closing = format!("{}\n{}", path.display(), summary::times(trace));
+            let closing = format!("{}: {}", path.display(), summary::times(trace));
             let [about, closing] = [about, closing].map(|text| report::paragraph(&text, &view));
             let text = format!("{about}\n{}\n{closing}", tables.join("\n"));
             match own {

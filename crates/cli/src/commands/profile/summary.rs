@@ -42,7 +42,7 @@ fn table(kind: &str, rows: &[SampleRow], metrics: &[Resolved]) -> Table {
         Column::number(metric.name.as_str(), &metric.unit).detail(rank)
     };
     columns.extend(metrics.iter().enumerate().map(column));
-    let mut table = Table::new("", columns);
+    let mut table = Table::new(format!("whole run, by {kind}"), columns);
     for same in rows.chunk_by(|a, b| a.object == b.object) {
         let cell = |metric: &&Metric| {
             let found = same.iter().find(|row| row.metric == metric.name);

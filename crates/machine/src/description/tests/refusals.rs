@@ -90,7 +90,7 @@ fn a_table_of_another_kind_is_refused_and_says_which_kind_reads_it() {
          [hypercube] with topology.kind = \"origin\""
     );
     assert!(of("flash-8p", "[hub]\ncrossbar_cycles = 1").contains("[hub] with controller.kind = \"hub\""));
-    assert!(of("flash-8p", "[directory]\nreserved_mib = 256").contains("it leaves nothing of the node's memory"));
+    assert!(of("flash-8p", "[directory]\nreserved_mib = 256").contains("no memory of the node is left"));
     assert!(of("flash-8p", "[handlers]\ncode_base_bytes = -1").contains("accepted: a whole number from 0 to"));
     assert!(
         of("flash-8p", "[directory]\nprotocol = 2").contains("an integer is not accepted here; accepted: a string")
