@@ -182,6 +182,9 @@ fn a_killed_sampler_leaves_a_trace() {
     let info = ccnuma_in(folder.path(), "info t.arrows");
     assert_eq!(info.status.code(), Some(0), "{}", text(&info.stderr));
     let errors = text(&info.stderr);
-    assert!(errors.contains("warning: ") && (errors.contains("incomplete trace") || errors.contains("truncated trace")), "{errors}");
+    assert!(
+        errors.contains("warning: ") && (errors.contains("incomplete trace") || errors.contains("truncated trace")),
+        "{errors}"
+    );
     assert!(text(&info.stdout).contains(" ticks, "), "{}", text(&info.stdout));
 }

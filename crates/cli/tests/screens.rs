@@ -133,3 +133,16 @@ fn colours_are_for_terminals_unless_they_are_asked_for() {
     let refused = shown(folder.path(), "sim --color always --nonsense", 80);
     assert!(String::from_utf8_lossy(&refused.stderr).starts_with("\x1b[1;31merror:\x1b[0m "));
 }
+
+#[test]
+fn measurements_become_heat_maps_in_a_page() {
+    let folder = folder();
+    text(folder.path(), "bench -m smp-4p --suite cores --iterations 1 --json=cores.jsonl", 80);
+    text(folder.path(), "report cores.jsonl -o cores.html", 80);
+    let page = fs::read_to_string(folder.path().join("cores.html")).expect("a page");
+    for part in ["<svg", "requester CPU", "owner CPU", "prefers-color-scheme: dark"] {
+        assert!(page.contains(part), "no {part} in the page");
+    }
+    let nothing = shown(folder.path(), "report cores.html -o other.html", 80);
+    assert_eq!(nothing.status.code(), Some(2), "a page is neither a trace nor records");
+}

@@ -248,6 +248,9 @@ fn what_cannot_run_is_refused_with_what_can() {
         &["hot-spot needs", "on node 0 of machine flash-4p", "224 MiB"],
     );
     refused("sim -m flash-4p migratory --protocol hybird", &["hybird", "did you mean hybrid?", "dynamic-pointer"]);
-    refused("sim -m arctic migratory --protocol hybrid", &["-m arctic", "hybrid", "the protocol of arctic is fixed", "flash-64p"]);
+    refused(
+        "sim -m arctic migratory --protocol hybrid",
+        &["-m arctic", "hybrid", "the protocol of arctic is fixed", "flash-64p"],
+    );
     refused("sim -m arctic migratory --json=/nonexistent/x.json", &["--json /nonexistent/x.json"]);
 }

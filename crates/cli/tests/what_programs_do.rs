@@ -24,9 +24,7 @@ fn from_the_first_parallel_section_to_the_last_is_measured_with_any_number_of_th
                 let record = built.record();
                 let parsed: serde_json::Value = serde_json::from_str(&record).expect("a record");
                 assert_eq!(parsed["measured"], "sections", "{compiler} {threads}");
-                assert!(
-                    complaints(&output).contains("measured from the first to the last parallel section: ")
-                );
+                assert!(complaints(&output).contains("measured from the first to the last parallel section: "));
                 (figure(&record, "time_ns"), figure(&record, "run_ns"))
             };
             let ((short, short_run), (long, long_run)) = (times("10"), times("200"));

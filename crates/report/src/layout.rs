@@ -142,9 +142,7 @@ impl<'t> Grid<'t> {
         loop {
             let total = placed.iter().map(|(_, width)| width).sum::<usize>() + GAP * placed.len().saturating_sub(1);
             let excess = total.saturating_sub(width);
-            let least = |place: usize| {
-                NARROWEST.max(longest_piece(&self.column(place).heading))
-            };
+            let least = |place: usize| NARROWEST.max(longest_piece(&self.column(place).heading));
             let is_text = |(place, _): &&mut Placed| self.column(*place).align == Align::Left;
             let wide = placed.iter_mut().filter(is_text).filter(|(place, width)| *width > least(*place));
             let Some(widest) = wide.max_by_key(|(_, width)| *width) else { break };

@@ -260,7 +260,12 @@ fn unprivileged(console: &Console) {
         ("sar", ["sees ", "= /sys/devices/system/node/node2", " n1 ", "]: 4 ticks"]),
         (
             "diagnose",
-            ["sees by thread: time", "/init busy", "first touch of pages (page-fault samples)", "load latency by data address"],
+            [
+                "sees by thread: time",
+                "/init busy",
+                "first touch of pages (page-fault samples)",
+                "load latency by data address",
+            ],
         ),
     ];
     for (command, parts) in shown {
