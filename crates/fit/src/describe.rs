@@ -124,12 +124,9 @@ fn text(findings: &HostFindings, cycles: &Cycles) -> String {
 
 fn heading(findings: &HostFindings) -> String {
     format!(
-        "# Written from measurements. Descriptions are of the Origin's shape: two cache levels, one Hub a node, \
-         routers.
+        "# Written from measurements, in the shape of the Origin: two cache levels, one Hub per node, routers.
 # measured: as found. calibrated: chosen so that the simulated path takes the measured time.
-# \
-         assumed: not measured, or the only value that can be simulated. Everything else is inherited and was not \
-         measured.
+# assumed: not measured, or the only value that can be simulated. All other values are inherited and were not measured.
 title = {:?}
 inherit = \"{FAMILY}\"
 ",

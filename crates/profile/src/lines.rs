@@ -110,7 +110,9 @@ impl Lines {
         let kind = self.kinds.iter().find(|kind| kind.of == object.kind)?;
         let value = |heading: &Heading| {
             let (value, estimate) = values.get(heading.metric).copied().flatten()?;
-            Some(number(value, estimate, heading.digits))
+            let text = number(value, estimate, heading.digits);
+            let wide = text.chars().count() > heading.width;
+            Some(if wide { format!("{}{value:.1e}", if estimate { "~" } else { "" }) } else { text })
         };
         let cells: Vec<Option<String>> = kind.columns.iter().map(value).collect();
         if cells.iter().all(Option::is_none) {
