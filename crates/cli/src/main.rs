@@ -21,7 +21,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use failure::Failure;
 
-/// What a memory access costs on a cache-coherent NUMA machine, and where a program's accesses go.
+/// Memory performance of cache-coherent NUMA machines, real or simulated: microbenchmarks, profiler, simulator.
 #[derive(Parser, Debug)]
 #[command(
     name = "ccnuma",
@@ -29,18 +29,18 @@ use failure::Failure;
     max_term_width = 110,
     after_help = "Examples:
   ccnuma bench                             measure this computer, in under a minute
-  ccnuma topology                          what this computer is made of
-  ccnuma bench -m arctic --suite local     local latencies and bandwidths beside the published ones
-  ccnuma topology -m stinger --svg s.svg   what a 128-processor machine is wired from
-  ccnuma reproduce prestor/4.11            remote latency by distance: ours, theirs, error
-  ccnuma fit -m dresden                    recover what a machine's parts cost from measurements
+  ccnuma topology                          topology of this computer
+  ccnuma bench -m arctic --suite local     local latencies and bandwidths, simulated and published
+  ccnuma topology -m stinger --svg s.svg   topology of a 128-processor machine
+  ccnuma reproduce prestor/4.11            remote latency by distance: simulated, published, error
+  ccnuma fit -m dresden                    fit the costs of a machine's parts to measurements
   ccnuma sim -m arctic migratory --stats   run a program on a simulated machine
   ccnuma sweep study.toml                  many runs, on one machine or by a cluster's scheduler
-  ccnuma diagnose -m flash-scaled-32p art  why it does not scale, and what repairing it gains
-  ccnuma cc -O2 fft.c -o fft -lm           compile a program of your own for simulation
-  ccnuma sar 1                             what this computer's nodes do, second by second
-  ccnuma run -- ./prog                     start a program and sample where it runs and has its memory
-  ccnuma verify origin                     explore every reachable state of a protocol
+  ccnuma diagnose -m flash-scaled-32p art  find bottlenecks, and the gain of remedies
+  ccnuma cc -O2 fft.c -o fft -lm           compile your own program for simulation
+  ccnuma sar 1                             activity of this computer's nodes, every second
+  ccnuma run -- ./prog                     run a program and sample its CPUs and memory placement
+  ccnuma verify origin                     explore all reachable states of a protocol
 
 Exit codes: 0 done, 1 ran and found a failure, 2 bad input, 130 or 143 interrupted by SIGINT or SIGTERM."
 )]

@@ -133,7 +133,7 @@ pub fn beside_program<T>(what: String, far: impl Fn() -> Option<String> + Send, 
             let (begin, mut pause) = (Instant::now(), FIRST_WORD);
             while is_over.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
                 let far = far().map_or_else(String::new, |far| format!(": {far}"));
-                eprintln!("note: {what} has been running for {:.0} s{far}", begin.elapsed().as_secs_f64());
+                eprintln!("note: {what}: running for {:.0} s{far}", begin.elapsed().as_secs_f64());
                 pause *= 2;
             }
         });
@@ -161,8 +161,8 @@ pub fn say(line: impl std::fmt::Display) {
 pub fn stop() -> Option<String> {
     let shown = shown();
     let far = shown.first().map(|bar| match (bar.position(), bar.message(), bar.length()) {
-        (_, what, Some(1)) => format!("{what}: not done"),
-        (done, what, Some(all)) => format!("{done} of {all} {what} done, {} missing", all.saturating_sub(done)),
+        (_, what, Some(1)) => format!("{what}: not finished"),
+        (done, what, Some(all)) => format!("{done} of {all} {what} done, {} remaining", all.saturating_sub(done)),
         (done, what, None) => format!("{done} {what} done"),
     });
     shown.iter().for_each(ProgressBar::finish_and_clear);

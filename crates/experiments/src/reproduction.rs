@@ -228,7 +228,7 @@ impl PreparedTable {
         }
         let what = match (id.strip_prefix("figure-"), id.strip_prefix("study-")) {
             (Some(figure), _) => format!("Figure {figure}"),
-            (_, Some(_)) => "a study of ours alone".to_owned(),
+            (_, Some(_)) => "study without a published counterpart".to_owned(),
             _ => format!("Table {id}"),
         };
         let page = page.map_or_else(String::new, |page| format!(", p. {page}"));
@@ -361,7 +361,7 @@ fn calibration(systems: &Systems, other: Option<&Description>) -> Result<Calibra
             }
         }
         if !found {
-            return Err(unknown("there is no such published table".to_owned()).into());
+            return Err(unknown("unknown table".to_owned()).into());
         }
         entries.push(parsed);
     }

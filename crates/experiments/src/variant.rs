@@ -42,10 +42,8 @@ const SNOOP: &str = "snoop";
 const NODES: &str = "nps";
 /// Divisions of a server's socket into nodes that are core clusters as well: sub-NUMA clustering, and cluster-on-die, whose homes keep
 /// directories in memory with a directory cache (Haswell-EP: HitME, 14 KB for a home agent).
-const DIVISIONS: [(&str, u32, &[(&str, &str)]); 2] = [
-    ("snc2", 2, &[]),
-    ("cod", 2, &[("home.kind", "directory"), ("home.entries", "2048"), ("home.ways", "8")]),
-];
+const DIVISIONS: [(&str, u32, &[(&str, &str)]); 2] =
+    [("snc2", 2, &[]), ("cod", 2, &[("home.kind", "directory"), ("home.entries", "2048"), ("home.ways", "8")])];
 /// What comes before a placement policy.
 pub const PLACEMENT: &str = "placement";
 /// Placement policies with a number of their own: `fixed=N` and `mld=R`.
@@ -90,6 +88,9 @@ pub fn resolve(name: &str) -> Result<Resolved, DescriptionError> {
         }
     }
     let keyed: Vec<_> = keyed.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+    if let Some((_, protocol)) = keyed.iter().find(|(key, _)| *key == PROTOCOL) {
+        with_changeable_protocol(machine::resolve(base)?, protocol)?;
+    }
     machine::resolve_changed(base, name, &changes.join(", "), &keyed).and_then(with_known_protocol)
 }
 
@@ -102,7 +103,8 @@ pub fn changes(name: &str) -> BTreeMap<&str, &str> {
 /// The keys of a division of each socket of `base` into nodes, if a change is one: the sizes of a node follow from the number.
 fn divided(base: &str, change: &str) -> Result<Option<Vec<(String, String)>>, DescriptionError> {
     let named = DIVISIONS.iter().find(|(word, ..)| *word == change);
-    let numbered = || change.split_once('=').filter(|(word, _)| *word == NODES).and_then(|(_, number)| number.parse().ok());
+    let numbered =
+        || change.split_once('=').filter(|(word, _)| *word == NODES).and_then(|(_, number)| number.parse().ok());
     let (nodes, clusters, others) = match (named, numbered()) {
         (Some(&(_, nodes, others)), _) => (nodes, Some(nodes), others),
         (None, Some(nodes)) => (nodes, None, &[][..]),
@@ -121,6 +123,18 @@ fn divided(base: &str, change: &str) -> Result<Option<Vec<(String, String)>>, De
     Ok(Some(keys.into_iter().map(|(key, value)| (key.to_owned(), value.to_string())).chain(others).collect()))
 }
 
+/// Refuses a directory protocol for a machine whose controllers run one alone.
+fn with_changeable_protocol(machine: Resolved, protocol: &str) -> Result<(), DescriptionError> {
+    match machine.description.directory {
+        Some(_) => Ok(()),
+        None => {
+            let reason = format!("the protocol of {} is fixed", machine.description.name);
+            let accepted = "--protocol on a FLASH machine, such as flash-64p".to_owned();
+            Err(machine.refused(PROTOCOL, protocol, reason, accepted))
+        }
+    }
+}
+
 /// Refuses a directory protocol that there is not, or that cannot run so; a description by itself knows none.
 fn with_known_protocol(machine: Resolved) -> Result<Resolved, DescriptionError> {
     let Some(directory) = &machine.description.directory else { return Ok(machine) };
@@ -128,18 +142,18 @@ fn with_known_protocol(machine: Resolved) -> Result<Resolved, DescriptionError> 
     match catalogue::named(name) {
         Err(unknown) => {
             let nearest = unknown.nearest.map_or_else(String::new, |name| format!(", did you mean {name}?"));
-            let reason = format!("there is no such protocol{nearest}");
+            let reason = format!("unknown protocol{nearest}");
             Err(machine.refused(PROTOCOL, name, reason, unknown.accepted))
         }
         Ok(named) if named.remote_access_cache && directory.ideal != IdealProtocol::None => {
-            let reason = "an ideal machine has no remote access caches".to_owned();
+            let reason = "ideal protocols have no remote access cache".to_owned();
             Err(machine.refused(PROTOCOL, name, reason, "a protocol without /RAC".to_owned()))
         }
         // Nodes that wait for a word in a line read it again and again. If they cannot all share the line, each of them takes it
         // away from others before those have got on, for ever.
         Ok(named) if named.base == LINKED && directory.link_store_entries < links_of_a_line(&machine) => {
             let (entries, least) = (directory.link_store_entries, links_of_a_line(&machine));
-            let reason = format!("a line that all nodes share takes {least} links");
+            let reason = format!("a line shared by all nodes needs {least} links");
             Err(machine.refused_number(LINKS, entries, reason, format!("a whole number from {least} to {}", 1 << 30)))
         }
         Ok(_) if catalogue::most_nodes(name).is_ok_and(|most| u32::from(most) < nodes(&machine)) => {

@@ -39,7 +39,7 @@ pub fn schema() -> Value {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": format!("urn:ccnuma:record:{SCHEMA_VERSION}"),
         "title": "A record of ccnuma",
-        "description": "One line of what a command writes with --json. The field `record` tells its kind.",
+        "description": "One line of the output of --json. The field `record` is its kind.",
         "oneOf": any,
         "$defs": kinds,
     })

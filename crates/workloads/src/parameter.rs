@@ -26,7 +26,7 @@ pub struct Parameter {
 /// A matrix from a file among the parameters of a program, by its digest.
 pub(crate) static MATRIX: Parameter = Parameter {
     name: "matrix",
-    meaning: "Digest of the matrix that is factored in place of the mesh's",
+    meaning: "Digest of the matrix given by --matrix",
     default: 0,
     least: 0,
     most: u64::MAX,
@@ -102,7 +102,7 @@ impl Settings {
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum ParameterError {
     /// The program has no such parameter.
-    #[error("--{name} {value}: {program} has no such parameter; accepted: {accepted}")]
+    #[error("--{name} {value}: {program} has no parameter --{name}; accepted: {accepted}")]
     Unknown {
         /// The program.
         program: &'static str,
@@ -114,7 +114,7 @@ pub enum ParameterError {
         accepted: String,
     },
     /// The program works on no matrix of the user's.
-    #[error("--matrix {matrix}: {program} factors no matrix; accepted: a program that does, as cholesky")]
+    #[error("--matrix {matrix}: {program} takes no matrix; accepted: a program that factors one, such as cholesky")]
     NoMatrix {
         /// The program.
         program: &'static str,
@@ -122,7 +122,7 @@ pub enum ParameterError {
         matrix: String,
     },
     /// The value is too small or too large.
-    #[error("--{} {value}: {program} cannot run so; accepted: {}", .parameter.name, .parameter.range())]
+    #[error("--{} {value}: out of range for {program}; accepted: {}", .parameter.name, .parameter.range())]
     OutOfRange {
         /// The program.
         program: &'static str,

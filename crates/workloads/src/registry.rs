@@ -14,7 +14,7 @@ use crate::thread::Thread;
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum ProgramError {
     /// No program has this name.
-    #[error("{name}: there is no such program; accepted: {accepted}")]
+    #[error("{name}: unknown program; accepted: {accepted}")]
     Unknown {
         /// What was asked for.
         name: String,

@@ -170,7 +170,7 @@ impl FromStr for Suite {
         Self::ALL
             .into_iter()
             .find(|suite| suite.name() == name)
-            .ok_or_else(|| PlanError::new("--suite", name, "no such suite", Self::ALL.map(Self::name).join(" ")))
+            .ok_or_else(|| PlanError::new("--suite", name, "unknown suite", Self::ALL.map(Self::name).join(" ")))
     }
 }
 

@@ -9,6 +9,7 @@ use clap::Args;
 use experiments::parallel;
 use experiments::study::{Merged, Shard, Store, Study, StudyRun, Tally, Told, merge, work_off, write_parquet};
 use record::{Record, RunState, SimulationRow, SweepRunRow, Work};
+use report::View;
 
 use crate::failure::Failure;
 use crate::interruption;
@@ -181,7 +182,7 @@ impl SweepCommand {
         let mut output: Output<SweepRunRow> = self.output.open()?.with_keys("parameters", &parameters);
         rows.iter().try_for_each(|row| output.write(row))?;
         if output.wants_table() {
-            print(report::sweep_runs(&rows))?;
+            print(report::sweep_runs(&rows).shown(&self.output.view()))?;
         }
         output.finish()
     }
@@ -257,7 +258,7 @@ impl SweepCommand {
                 let mut output: Output<SimulationRow> = self.output.open()?.with_keys("parameters", &parameters);
                 simulations.iter().try_for_each(|row| output.write(row))?;
                 if output.wants_table() {
-                    super::sim::print_tables(simulations, stats)?;
+                    super::sim::print_tables(simulations, stats, &self.output.view())?;
                 }
                 output.finish()?;
             }
@@ -265,14 +266,14 @@ impl SweepCommand {
                 let mut output: Output<Record> = self.output.open()?;
                 measurements.iter().try_for_each(|record| output.write(record))?;
                 if output.wants_table() {
-                    print_measurements(study, measurements)?;
+                    print_measurements(study, measurements, &self.output.view())?;
                 }
                 output.finish()?;
             }
             _ => {
-                super::sim::print_tables(simulations, stats)?;
+                super::sim::print_tables(simulations, stats, &self.output.view())?;
                 print("\n")?;
-                print_measurements(study, measurements)?;
+                print_measurements(study, measurements, &self.output.view())?;
             }
         }
         Ok(simulations.iter().all(SimulationRow::is_right))
@@ -291,12 +292,12 @@ fn chosen(runs: Vec<StudyRun>, places: &[usize]) -> Vec<StudyRun> {
 }
 
 /// Prints a table of measurements a machine.
-fn print_measurements(study: &Study, records: &[Record]) -> Result<(), Failure> {
+fn print_measurements(study: &Study, records: &[Record], view: &View) -> Result<(), Failure> {
     let mut after = "";
     for machine in &study.machines {
         let own: Vec<Record> = records.iter().filter(|record| record.machine == machine.name).cloned().collect();
         if !own.is_empty() {
-            print(format!("{after}{}", report::measurements(&machine.title, &own)))?;
+            print(format!("{after}{}", report::measurements(&machine.title, &own).shown(view)))?;
             after = "\n";
         }
     }

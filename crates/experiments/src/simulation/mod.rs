@@ -261,7 +261,7 @@ impl Simulation {
         let left: Result<(), Wrong> = self.workload.check(&self.shape, &|region, word| regions[region].get(word));
         match (left, wrong_loads) {
             (Ok(()), 0) => None,
-            (Ok(()), count) => Some(format!("{count} loads gave wrong values")),
+            (Ok(()), count) => Some(format!("{count} loads returned wrong values")),
             (Err(wrong), _) => Some(wrong.to_string()),
         }
     }

@@ -11,9 +11,9 @@ impl FromStr for Processors {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let number = |text: &str| text.parse::<u16>().ok();
-        let accepted = "a number from 1 on, or FIRST..LAST, which stands for the powers of two from FIRST to LAST";
+        let accepted = "a number from 1, or FIRST..LAST for the powers of two from FIRST to LAST";
         let Some((first, last)) = text.split_once("..") else {
-            let number = number(text).ok_or_else(|| format!("no number of processors; accepted: {accepted}"))?;
+            let number = number(text).ok_or_else(|| format!("not a number of processors; accepted: {accepted}"))?;
             return Ok(Self(vec![number]));
         };
         match (number(first), number(last)) {
@@ -21,12 +21,12 @@ impl FromStr for Processors {
                 let powers = (0..u16::BITS).map(|power| 1 << power);
                 let powers: Vec<u16> = powers.filter(|power| (first..=last).contains(power)).collect();
                 if powers.is_empty() {
-                    Err(format!("no power of two lies there; accepted: {accepted}"))
+                    Err(format!("the range contains no power of two; accepted: {accepted}"))
                 } else {
                     Ok(Self(powers))
                 }
             }
-            _ => Err(format!("no range of processors; accepted: {accepted}")),
+            _ => Err(format!("not a range of processors; accepted: {accepted}")),
         }
     }
 }

@@ -220,7 +220,7 @@ mod tests {
         add("protocol", &["bit-vector", "hybrid"]).expect("protocols");
         add("barrier", &["ideal", "llsc"]).expect("barriers");
         add("locks", &["llsc", "at-memory"]).expect("locks");
-        assert!(add("colour", &["red"]).expect_err("no such key").contains("TABLE.KEY"));
+        assert!(add("colour", &["red"]).expect_err("unknown key").contains("TABLE.KEY"));
         assert!(add("scheduler", &["fair"]).expect_err("no such scheduler").contains("run-queue"));
         let machines = variations.of("flash-4p").expect("machines");
         let told = |machine: &Resolved| {

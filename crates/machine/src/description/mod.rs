@@ -489,8 +489,8 @@ fn parent_of(located: &Located, from: &Source) -> Result<Source, DescriptionErro
     Source::named(name, Some(from)).ok_or_else(|| {
         let known = catalogue::all().map(|entry| entry.name);
         let reason = match input::nearest(name, known) {
-            Some(near) => format!("there is no such machine, did you mean {near}?"),
-            None => "there is no such machine".into(),
+            Some(near) => format!("unknown machine, did you mean {near}?"),
+            None => "unknown machine".into(),
         };
         inherit_error(located, &reason)
     })

@@ -232,7 +232,7 @@ impl fmt::Display for LinkClass {
             Self::Metacube(VirtualNetwork::Reply) => "reply metacube cable",
             Self::Ring => "ring cable",
             Self::Mesh => "mesh cable",
-            Self::Interface => "half of the way",
+            Self::Interface => "half-way",
             Self::Attachment => "node to link interface",
             Self::Sci => "SCI link, clockwise",
             Self::SciBetweenSwitches => "SCI link of the switches",

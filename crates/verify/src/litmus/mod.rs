@@ -204,15 +204,13 @@ impl<M: Programmable> Running<M> {
         }
         after.performed[processor] |= 1 << index;
         if self.has_ended(&after) && !self.allowed.1.contains(&after.loads) {
-            let (property, run) = match self.allowed.0 {
-                Order::Sequential => (Property::SequentialConsistency, "sequentially consistent run"),
-                Order::Tso => (Property::ProcessorOrder, "run of x86-TSO"),
-                Order::Arm => (Property::ProcessorOrder, "run of Arm's memory model"),
+            let (property, rule) = match self.allowed.0 {
+                Order::Sequential => (Property::SequentialConsistency, "sequentially consistent"),
+                Order::Tso => (Property::ProcessorOrder, "allowed by x86-TSO"),
+                Order::Arm => (Property::ProcessorOrder, "allowed by Arm's memory model"),
             };
-            return Err(Violation {
-                property,
-                detail: format!("{} is the result of no {run}", self.describe_loads(&after)),
-            });
+            let detail = format!("result {} is not {rule}", self.describe_loads(&after));
+            return Err(Violation { property, detail });
         }
         Ok(after)
     }

@@ -116,7 +116,7 @@ impl Platform for SimulatedPlatform {
             Some(pages) => Err(PlatformError::Unsupported {
                 what: format!("have pages of {pages}"),
                 machine: self.layout.machine().to_owned(),
-                reason: "its description says how large its pages are".to_owned(),
+                reason: "the page size is set in its description".to_owned(),
             }),
         }
     }
@@ -173,7 +173,7 @@ impl Platform for SimulatedPlatform {
             return Err(PlatformError::Unsupported {
                 what: format!("run {:?}", task.kernel),
                 machine: self.layout.machine().to_owned(),
-                reason: "its processors have no accesses that pass their caches".to_owned(),
+                reason: "its processors have no non-temporal accesses".to_owned(),
             });
         }
         let turn = Rc::new(Cell::new(0));

@@ -73,20 +73,20 @@ const LINE: usize = 96;
 pub const EXAMPLES: &str = "Examples:
   ccnuma sim --list                              programs and their parameters
   ccnuma sim -m arctic migratory                 on all 64 processors of arctic
-  ccnuma sim -m arctic hot-spot --hot 50 --stats who was busy with what
+  ccnuma sim -m arctic hot-spot --hot 50 --stats controller and handler statistics
   ccnuma sim -m flash-64p fft --cpus 1..64 --svg fft.svg
-                                                 on 1, 2, 4, ... 64 processors: speedup, where the time went
+                                                 on 1, 2, 4, ... 64 processors: speedup, time breakdown
   ccnuma sim -m flash-64p ocean --placement first-touch,round-robin --barrier ideal,llsc
   ccnuma sim -m arctic radix --vary tlb.miss_ns=0,700 --vary processor.outstanding_misses=1,4
   ccnuma sim -m bwana swim --cpus 8 --record swim.references; ccnuma sim -m flash-64p swim.references
                                                  record once, replay on other machines
   ccnuma sim -m arctic --cpus 16 -- ./fft -p16 -m20
-                                                 a program of your own, built with `ccnuma cc`
+                                                 your own program, built with `ccnuma cc`
   ccnuma sim -m arctic -m bwana uniform producer-consumer --json=runs.jsonl --resume
 
-Machines, policies, programs, numbers of processors and values of parameters combine: every combination is a run, and runs go
-in parallel. Records of what has finished stand in FILE.part until all have; --resume takes them, and those in FILE, instead of
-running again. Exit code 1 if a program's check of its own results fails.";
+Every combination of machines, policies, programs, processor counts and parameter values is a run; runs execute in parallel.
+Records of finished runs are kept in FILE.part until all are done; --resume reuses them, and those in FILE. Exit code 1 if the
+program's check of its own results fails.";
 
 impl FromArgMatches for ParameterFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
@@ -106,8 +106,8 @@ impl FromArgMatches for ParameterFlags {
 impl Args for ParameterFlags {
     fn augment_args(command: clap::Command) -> clap::Command {
         let matrix = Arg::new(MATRIX).long(MATRIX).value_name("NAME|FILE").help_heading(HEADING).help(format!(
-            "Of cholesky: the matrix in place of the mesh's: {}, or a file of a symmetric matrix in the coordinate format of \
-             Matrix Market, packed by gzip or not",
+            "Of cholesky: matrix to factor instead of the mesh: {}, or a file with a symmetric matrix in Matrix Market \
+             coordinate format, plain or gzip-compressed",
             Matrix::names()
         ));
         parameters().into_iter().fold(command.arg(matrix), |command, (name, programs)| {

@@ -41,7 +41,7 @@ impl Journal {
     /// With `resume` and no file; when a file cannot be read or written, or holds something else than records.
     pub fn open(results: Option<&Path>, resume: bool, files: Files, detail: Detail) -> Result<Self, Failure> {
         let Some(results) = results else {
-            let missing = "there is nothing to resume from";
+            let missing = "no records to resume from";
             return match resume {
                 true => Err(Failure::flag("--resume", "(no file)", missing, "--resume with --json=FILE")),
                 false => Ok(Self { known: HashMap::new(), detail, part: None }),
@@ -81,7 +81,7 @@ impl Journal {
         if !part.given_up
             && let Err(error) = part.writer.write(row)
         {
-            progress::say(format!("warning: {error}; --resume will not find what is over from here on"));
+            progress::say(format!("warning: {error}; runs that finish from here on cannot be resumed"));
             part.given_up = true;
         }
     }
@@ -89,8 +89,8 @@ impl Journal {
     /// How an interrupted command goes on whose journal is beside `results`.
     pub fn how_to_go_on(results: Option<&Path>) -> &'static str {
         match results {
-            Some(_) => "to go on, run it again with --resume",
-            None => "to go on, run it again; with --json=FILE, --resume would take what is done",
+            Some(_) => "to continue, run the same command with --resume",
+            None => "to continue, run the command again; with --json=FILE and --resume, finished runs are reused",
         }
     }
 
@@ -107,7 +107,7 @@ impl Journal {
 /// may make other records of the same runs: those have keys of their own.
 fn read(path: &Path) -> Result<Vec<(RunKey, SimulationRow)>, Failure> {
     let refused = |problem: String| {
-        let accepted = "a file of records of sim of this version, or a new one";
+        let accepted = "a file with `ccnuma sim` records of this version, or a new file";
         Failure::flag("--json", path.display(), problem, accepted)
     };
     let text = match input::text(path, input::HELD) {
