@@ -236,7 +236,7 @@ fn compiled(name: &str, quick: bool) -> Result<Compiled, ExperimentError> {
     let parameters = if quick { smaller } else { whole };
     let mut settings = parameters.iter().fold(Settings::default(), |own, &(key, value)| own.with(key, value));
     if name == "cholesky" && !quick {
-        settings = settings.with_matrix(Matrix::named(MATRIX)?);
+        settings = settings.with_data(Matrix::named(MATRIX)?);
     }
     Ok(Compiled::new(name, &settings)?)
 }

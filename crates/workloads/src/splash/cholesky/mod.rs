@@ -33,7 +33,7 @@ program! {
     /// Ordering, by minimum degree, and structure are found before the program begins: SPLASH reads ordered matrices from files.
     /// A matrix from a file takes the place of the mesh ([`Matrix`](crate::Matrix)), with its rows in the order of the file.
     Cholesky is "cholesky": "supernodal factorisation of a finite-element matrix: panels, and queues of tasks under locks",
-        of matrix {
+        of matrix: Matrix {
         /// Nodes along the mesh.
         length: 43, 1 to 512;
         /// Nodes across it.
