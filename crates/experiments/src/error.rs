@@ -81,6 +81,9 @@ pub enum ExperimentError {
     /// There is no such matrix, or it cannot be factored.
     #[error(transparent)]
     Matrix(#[from] workloads::MatrixError),
+    /// There is no such scene, or its files are none.
+    #[error(transparent)]
+    Scene(#[from] workloads::SceneError),
     /// A program is to run on processors that the machine does not have.
     #[error("--cpus {asked}: must be 1-{most} on {machine}")]
     Processors {

@@ -262,13 +262,17 @@ fn clusters_survive() {
         ("cluster.send_cycles", "0"),
     ];
     let late = [("cluster.early_grant", "false")];
-    let cases: [(u16, &[(&str, &str)]); 12] = [
+    let writes = [("cluster.cache", "write-inclusive"), ("cluster.cache_kib", "8")];
+    let owned_writes = [&writes[..], &[("bus.protocol", "moesi"), ("cluster.early_grant", "false")]].concat();
+    let cases: [(u16, &[(&str, &str)]); 14] = [
         (4, &[]),
         (8, &[]),
         (16, &late),
         (16, &bare),
         (64, &[]),
         (16, &inclusive),
+        (16, &writes),
+        (32, &owned_writes),
         (32, &moesi),
         (4, &pairs),
         (6, &single),

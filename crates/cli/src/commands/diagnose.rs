@@ -169,7 +169,7 @@ impl RunFlags {
             variations,
             programs: vec![program.to_owned()],
             parameters: self.parameters.values.clone(),
-            matrix: self.parameters.matrix()?,
+            data: self.parameters.data()?,
             cpus: cpus.into_iter().collect(),
             seeds: Vec::new(),
             options: sim::Options { seed: self.seed, ..sim::Options::default() },

@@ -29,7 +29,7 @@ use crate::{progress, provenance};
   [[bench]]                                  # suites, as `ccnuma bench` runs them
   machines = [\"arctic\", \"bwana\"]
   suites = [\"local\", \"remote\"]
-Other keys: [[sim]] parameters, matrix, stats, causes, touch-again; [[bench]] protocol, vary, seeds, iterations, lines,
+Other keys: [[sim]] parameters, matrix, scene, stats, causes, touch-again; [[bench]] protocol, vary, seeds, iterations, lines,
 nodes-per-distance. Paths are relative to the study.
 
 Examples:

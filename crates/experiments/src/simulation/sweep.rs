@@ -2,7 +2,7 @@
 
 use machine::{DescriptionError, Resolved};
 use sim::{Options, Scheduling, Simulator};
-use workloads::{BarrierKind, LockKind, Matrix, Settings};
+use workloads::{BarrierKind, Data, LockKind, Settings};
 
 use super::{Executable, Simulation, Synchronisation, policies};
 use crate::error::ExperimentError;
@@ -19,8 +19,8 @@ pub struct Sweep {
     pub programs: Vec<String>,
     /// Parameters of the programs, each with its values.
     pub parameters: Vec<(String, Vec<u64>)>,
-    /// The matrix that programs work on in place of their own.
-    pub matrix: Option<&'static Matrix>,
+    /// What programs work on in place of their own.
+    pub data: Vec<Data>,
     /// How many processors take part.
     pub cpus: Vec<u16>,
     /// Seeds of random choices of programs and hardware, each a run; without any, that of the options.
@@ -166,8 +166,7 @@ impl Sweep {
 
     /// Every combination of the parameters' values, the last parameter varying fastest.
     fn settings(&self) -> Vec<Settings> {
-        let plain = Settings::default();
-        let first = self.matrix.map_or(plain.clone(), |matrix| plain.with_matrix(matrix));
+        let first = self.data.iter().fold(Settings::default(), |plain, &data| plain.with_data(data));
         self.parameters.iter().fold(vec![first], |combinations, (name, values)| {
             let with_each = |settings: Settings| {
                 values.iter().map(move |&value| settings.clone().with(name, value)).collect::<Vec<_>>()

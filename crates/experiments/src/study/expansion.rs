@@ -9,7 +9,7 @@ use bench::{Layout, Suite, SuiteScope};
 use machine::{Description, DescriptionError, Resolved};
 use record::{RunState, SweepRunRow, Work};
 use sim::Options;
-use workloads::{Matrix, Workload};
+use workloads::{Data, Matrix, Scene, Workload};
 
 use super::file::{Axis, BenchBlock, Block, Keyed, Place, ProgramEntry, SimBlock, StudyError};
 use super::run::{StudyRun, Task};
@@ -52,17 +52,20 @@ struct Expansion<'a> {
 impl Expansion<'_> {
     fn simulations(&mut self, block: &SimBlock) -> Result<(), StudyError> {
         let (variations, machines) = self.machines(&block.machines, &block.varied)?;
-        let matrix = match &block.matrix {
-            Some(named) => Some(Matrix::named(&self.located(&named.value)).map_err(|error| refused(&named.at, error))?),
-            None => None,
-        };
+        let mut data: Vec<Data> = Vec::new();
+        if let Some(named) = &block.matrix {
+            data.push(Matrix::named(&self.located(&named.value)).map_err(|error| refused(&named.at, error))?.into());
+        }
+        if let Some(named) = &block.scene {
+            data.push(Scene::named(&self.located(&named.value)).map_err(|error| refused(&named.at, error))?.into());
+        }
         let detail = Detail { parts: block.stats, causes: block.causes };
         let cpus = block.cpus.iter().flat_map(|each| each.value.0.iter().copied()).collect();
         let parameters = values_of(&block.parameters);
         let plain = Sweep {
             machines,
             variations,
-            matrix,
+            data,
             cpus,
             seeds: block.seeds.clone(),
             options: Options { attribute: block.causes, ..Options::default() },

@@ -129,6 +129,7 @@ pub(super) struct SimBlock {
     /// Parameters of all programs.
     pub parameters: Vec<Keyed<u64>>,
     pub matrix: Option<At<String>>,
+    pub scene: Option<At<String>>,
     pub seeds: Vec<u64>,
     pub stats: bool,
     pub causes: bool,
@@ -156,7 +157,7 @@ pub(super) enum Block {
 
 /// Policies that `[[sim]]` varies by keys of their own.
 const POLICIES: [&str; 5] = ["protocol", "placement", "scheduler", "barrier", "locks"];
-const SIM_KEYS: [&str; 15] = [
+const SIM_KEYS: [&str; 16] = [
     "machines",
     "programs",
     "cpus",
@@ -168,6 +169,7 @@ const SIM_KEYS: [&str; 15] = [
     "vary",
     "parameters",
     "matrix",
+    "scene",
     "seeds",
     "stats",
     "causes",
@@ -256,6 +258,7 @@ fn sim(table: &Table<'_, '_>) -> Result<SimBlock, StudyError> {
         }
     })?;
     let matrix = table.texts("matrix", "the name of a matrix, or the path of a file")?.into_iter().next();
+    let scene = table.texts("scene", "the name of a scene, or the path of a file")?.into_iter().next();
     Ok(SimBlock {
         machines,
         programs,
@@ -263,6 +266,7 @@ fn sim(table: &Table<'_, '_>) -> Result<SimBlock, StudyError> {
         varied,
         parameters: table.tables("parameters", WHOLE, whole)?,
         matrix,
+        scene,
         seeds: table.seeds()?,
         stats: table.flag("stats")?.is_some(),
         causes: table.flag("causes")?.is_some(),

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use clap::{Arg, ArgAction, ArgMatches, Args, FromArgMatches, value_parser};
-use workloads::{Code, Matrix, Workload};
+use workloads::{Code, Data, Matrix, Scene, Workload};
 
 use crate::failure::Failure;
 
@@ -14,18 +14,23 @@ pub struct ParameterFlags {
     pub values: Vec<(String, Vec<u64>)>,
     /// The matrix given, by name or file.
     matrix: Option<String>,
+    /// The scene given, by name or file.
+    scene: Option<String>,
 }
 
-/// The flag of a matrix.
+/// The flags of data.
 const MATRIX: &str = "matrix";
+const SCENE: &str = "scene";
 
 impl ParameterFlags {
-    /// The matrix that programs are to work on.
+    /// The data that programs are to work on.
     ///
     /// # Errors
-    /// When there is none of that name, or the file holds none.
-    pub fn matrix(&self) -> Result<Option<&'static Matrix>, Failure> {
-        self.matrix.as_deref().map(Matrix::named).transpose().map_err(Failure::input)
+    /// When there are none of that name, or the file holds none.
+    pub fn data(&self) -> Result<Vec<Data>, Failure> {
+        let matrix = self.matrix.as_deref().map(Matrix::named).transpose().map_err(Failure::input)?;
+        let scene = self.scene.as_deref().map(Scene::named).transpose().map_err(Failure::input)?;
+        Ok(matrix.map(Data::from).into_iter().chain(scene.map(Data::from)).collect())
     }
 }
 
@@ -95,7 +100,7 @@ impl FromArgMatches for ParameterFlags {
             Some((name.to_owned(), values))
         };
         let values = parameters().into_iter().filter_map(|(name, _)| given(name)).collect();
-        Ok(Self { values, matrix: matches.get_one(MATRIX).cloned() })
+        Ok(Self { values, matrix: matches.get_one(MATRIX).cloned(), scene: matches.get_one(SCENE).cloned() })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -105,12 +110,21 @@ impl FromArgMatches for ParameterFlags {
 
 impl Args for ParameterFlags {
     fn augment_args(command: clap::Command) -> clap::Command {
-        let matrix = Arg::new(MATRIX).long(MATRIX).value_name("NAME|FILE").help_heading(HEADING).help(format!(
+        let data = |name: &'static str, help: String| {
+            Arg::new(name).long(name).value_name("NAME|FILE").help_heading(HEADING).help(help)
+        };
+        let matrix = format!(
             "Of cholesky: matrix to factor instead of the mesh: {}, or a file with a symmetric matrix in Matrix Market \
              coordinate format, plain or gzip-compressed",
             Matrix::names()
-        ));
-        parameters().into_iter().fold(command.arg(matrix), |command, (name, programs)| {
+        );
+        let scene = format!(
+            "Of raytrace: the scene in place of the flake: {}, or a file of SPLASH-2's raytrace, an environment (.env) or a \
+             geometry (.geo)",
+            Scene::names()
+        );
+        let command = command.arg(data(MATRIX, matrix)).arg(data(SCENE, scene));
+        parameters().into_iter().fold(command, |command, (name, programs)| {
             let flag = Arg::new(name).long(name).value_name("N").value_parser(value_parser!(u64));
             let flag = flag.value_delimiter(',').action(ArgAction::Append);
             command.arg(flag.help(format!("Of {}", programs.join(", "))).help_heading(HEADING))

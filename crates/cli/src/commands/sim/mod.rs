@@ -182,7 +182,7 @@ impl SimCommand {
             variations,
             programs: self.programs.clone(),
             parameters: self.parameters.values.clone(),
-            matrix: self.parameters.matrix()?,
+            data: self.parameters.data()?,
             cpus: self.cpus.iter().flat_map(|processors| processors.0.iter().copied()).collect(),
             seeds: Vec::new(),
             options: sim::Options { seed: self.seed, attribute: self.causes, ..sim::Options::default() },

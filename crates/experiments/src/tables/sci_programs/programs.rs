@@ -131,7 +131,7 @@ pub fn compiled(point: &Point, quick: bool) -> Result<Compiled, ExperimentError>
         // Section 4, The Influence of Cache Size: supernodes are chosen to fit the coherent caches.
         settings = settings.with("fit", if point.cache == INFINITE { 0 } else { point.cache });
         if !quick {
-            settings = settings.with_matrix(Matrix::named(MATRIX)?);
+            settings = settings.with_data(Matrix::named(MATRIX)?);
         }
     }
     let code = CODE.into_iter().zip(program.code);

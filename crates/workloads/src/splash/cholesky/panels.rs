@@ -7,13 +7,13 @@ use crate::program::Shape;
 use crate::thread::Thread;
 
 /// Instructions to find where a row of one panel is in another, beside the loads: a comparison, the loop.
-const FIND: u32 = 4;
+pub const FIND: u32 = 4;
 /// Instructions to multiply a number by two multipliers and add both products: the multiply-adds, the loop.
-const MULTIPLY: u32 = 3;
+pub const MULTIPLY: u32 = 3;
 /// Instructions of a row beside: addresses, subtractions, the loop.
-const ROW: u32 = 8;
+pub const ROW: u32 = 8;
 /// Instructions to begin a panel: its columns and rows.
-const PANEL: u32 = 20;
+pub const PANEL: u32 = 20;
 
 /// Where each panel is, and whose it is.
 pub struct Layout {
