@@ -47,7 +47,7 @@ impl ManCommand {
         let mut file = files.whole("DIR", &path, Kind::ManualPage)?;
         file.write_all(&text(page)?)?;
         file.complete()?;
-        print(format!("{}\n", path.display()))
+        Ok(path)
     }
 }
 
