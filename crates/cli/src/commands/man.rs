@@ -39,15 +39,18 @@ impl ManCommand {
         let mut command = CommandLine::command();
         command.build();
         let files = Files { force: self.force };
-        pages(&command).into_iter().try_for_each(|page| self.write(files, page))
+        let paths: Result<Vec<PathBuf>, Failure> =
+            pages(&command).into_iter().map(|page| self.write(files, page)).collect();
+        print(paths?.iter().map(|path| format!("{}\n", path.display())).collect::<String>())
     }
 
-    fn write(&self, files: Files, page: Command) -> Result<(), Failure> {
+    /// Writes a page; where it is.
+    fn write(&self, files: Files, page: Command) -> Result<PathBuf, Failure> {
         let path = self.folder.join(format!("{}.1", name(&page)));
         let mut file = files.whole("DIR", &path, Kind::ManualPage)?;
         file.write_all(&text(page)?)?;
         file.complete()?;
-        print(format!("{}\n", path.display()))
+        Ok(path)
     }
 }
 
