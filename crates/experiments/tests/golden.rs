@@ -9,7 +9,7 @@ use experiments::{Outcomes, Reproduction, parallel};
 use record::ReproductionRow;
 
 /// Tables that take seconds, of both families: local and remote reads, interventions, upgrades, curves.
-const CHEAP: [&str; 5] = ["prestor/4.6", "prestor/4.10", "prestor/4.15", "prestor/figure-4.5", "flash/5.2"];
+const CHEAP: [&str; 6] = ["prestor/4.6", "prestor/4.10", "prestor/4.15", "prestor/figure-4.5", "flash/5.2", "hexsel/2"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

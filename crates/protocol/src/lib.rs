@@ -19,6 +19,7 @@ mod error;
 pub mod msi;
 pub mod origin;
 pub mod sci;
+pub mod server;
 pub mod snoop;
 
 pub use access::Access;

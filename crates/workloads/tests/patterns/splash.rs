@@ -199,6 +199,27 @@ fn panels_that_fan_out_are_changed_by_all() {
     }
 }
 
+/// Subtrees of one thread are its own until they are complete; the result is that of the other schedules.
+#[test]
+fn subtrees_are_changed_by_their_threads_alone() {
+    let meshes = [(43, 14, 1, 8), (6, 5, 4, 8), (6, 5, 4, 1), (30, 1, 1, 4), (1, 1, 1, 2)];
+    for ((length, width, height, panel), threads) in
+        meshes.into_iter().flat_map(|mesh| [1, 3, 8].map(|many| (mesh, many)))
+    {
+        let cholesky = Cholesky { length, width, height, panel, fit: 0, reorder: 0, schedule: 2, matrix: None };
+        let program = Workload::Cholesky(cholesky);
+        let run = run(&program, &shape(threads, 1));
+        assert_eq!((run.check, run.unordered), (Ok(()), None), "{program:?} on {threads}");
+        let mut users = std::collections::BTreeMap::new();
+        for (thread, references) in run.references.iter().enumerate() {
+            for each in references.iter().filter(|each| each.region == 4) {
+                assert_eq!(*users.entry(each.word).or_insert(thread), thread, "{program:?}: word {}", each.word);
+            }
+        }
+        assert!(!users.is_empty(), "{program:?} on {threads}");
+    }
+}
+
 /// Tiles that do not divide the picture, of one pixel, larger than it: each pixel is stored once. It shows spheres, ground and
 /// sky: many colours.
 #[test]
