@@ -95,7 +95,8 @@ def _label(row: dict[str, Any], names: Sequence[str]) -> str:
 def _time(results: Results[Any], ax: Axes) -> None:
     rows = results.rows()
     names = [*_run_columns(rows), *_varying(rows, ["cpus"])]
-    labels = [_label(row, names) + (" CPUs" if "cpus" in names else "") or str(row["program"]) for row in rows]
+    units = {True: " CPU", False: " CPUs"} if "cpus" in names else {True: "", False: ""}
+    labels = [_label(row, names) + units[row["cpus"] == 1] or str(row["program"]) for row in rows]
     totals = [sum(value for key, value in row.items() if key.startswith("spent_ns.") and value) or 1.0 for row in rows]
     left = [0.0] * len(rows)
     for (name, belongs), colour in zip(CAUSES, _CAUSE_COLOURS):

@@ -36,7 +36,7 @@ def test_a_key_without_a_value_may_be_given_one():
         ({"tlb_mis_ns": 16}, r"did you mean tlb\.miss_ns\?"),
         ({"tbl_entries": 3}, r"did you mean tlb\.entries"),
         ({"caches": 3}, r"accepted: TABLE_KEY or TABLE\.KEY"),
-        ({"l2_size_mib": "large"}, r"accepted: a number from"),
+        ({"l2_size_mib": "large"}, r"l2\.size_mib.*accepted: .*64 MiB"),
     ],
 )
 def test_what_is_no_parameter_is_refused_with_the_likeliest_ones(change, expected):

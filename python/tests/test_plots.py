@@ -23,7 +23,7 @@ def test_where_time_went_adds_up(small):
     assert sorted(widths) == list(range(6))
     # Causes below a twentieth of a percent are not drawn.
     assert all(99 < width < 100.001 for width in widths.values()), widths
-    assert [label.get_text() for label in ax.get_yticklabels()][:2] == ["private 1 CPUs", "private 2 CPUs"]
+    assert [label.get_text() for label in ax.get_yticklabels()][:2] == ["private 1 CPU", "private 2 CPUs"]
 
 
 def test_speedup_is_relative_to_the_smallest_run(small):

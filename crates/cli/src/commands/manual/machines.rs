@@ -53,6 +53,9 @@ pub fn pages() -> Result<Vec<Page>, Failure> {
 
 /// The figures that the machine was fitted to.
 fn calibrated(on: &[String]) -> String {
+    if on.is_empty() {
+        return "Calibrated on no published figure: all that it shows are predictions.\n\n".to_owned();
+    }
     let figures: Vec<String> = on.iter().map(|entry| code(entry)).collect();
     format!("Calibrated on {}; every other figure is a prediction.\n\n", figures.join(", "))
 }

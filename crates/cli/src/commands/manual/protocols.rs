@@ -10,6 +10,7 @@ const TRANSITIONS: &[&str] = &[
     include_str!("../../../../protocol/TRANSITIONS-sci.md"),
     include_str!("../../../../protocol/TRANSITIONS-snoop.md"),
     include_str!("../../../../protocol/TRANSITIONS-cluster.md"),
+    include_str!("../../../../protocol/TRANSITIONS-server.md"),
 ];
 
 /// The page.
