@@ -255,6 +255,15 @@ mod tests {
             self.stores.push(word);
         }
 
+        fn load_own(&mut self, (): &(), word: usize) -> u64 {
+            self.loads.push(word);
+            7
+        }
+
+        fn store_own(&mut self, (): &(), word: usize, _: u64) {
+            self.stores.push(word);
+        }
+
         fn fetch_add(&mut self, region: &(), word: usize, _: u64) -> u64 {
             self.load(region, word)
         }
@@ -317,6 +326,19 @@ mod tests {
         // They walk round the eight words of the frame.
         assert!(inner.loads.iter().chain(&inner.stores).all(|word| (16..24).contains(word)));
         assert!((16..24).all(|word| inner.loads.contains(&word)));
+    }
+
+    #[test]
+    fn what_a_thread_repeats_of_its_own_data_is_private() {
+        let mut inner = Counting::default();
+        let code = Code { shared_loads: 2500, shared_stores: 4000, private_loads: 0, private_stores: 0, ..CODE };
+        let mut thread = Unoptimised::new(&mut inner, code, &(), 0);
+        for _ in 0..1998 {
+            assert_eq!(thread.load_own(&(), 3), 7);
+        }
+        thread.store_own(&(), 5, 1);
+        // Of the loads, 64 are kept back, of which three stand between the four stores.
+        assert_eq!((inner.shared, inner.loads.len(), inner.stores.len()), (0, 1998 * 5 / 2 - (64 - 3), 4));
     }
 
     #[test]
