@@ -26,11 +26,20 @@ pub(crate) struct Surface {
 /// The form of an element.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Form {
-    Sphere { centre: Vector, radius: f64 },
+    Sphere {
+        centre: Vector,
+        radius: f64,
+    },
     /// A plane polygon, convex or not, by its vertices. Without a normal it is a line or a point, which no ray meets.
-    Polygon { corners: Vec<u32>, normal: Option<Vector> },
+    Polygon {
+        corners: Vec<u32>,
+        normal: Option<Vector>,
+    },
     /// A triangle by its vertices. With `smooth`, its normal at a place is between those of its vertices.
-    Triangle { corners: [u32; 3], smooth: bool },
+    Triangle {
+        corners: [u32; 3],
+        smooth: bool,
+    },
 }
 
 /// An element of an object.
@@ -94,14 +103,13 @@ impl Geometry {
         let kinds = "s for spheres, p for polygons, t for triangles";
         let word = words.word("the kind of its elements")?;
         let kind = word.chars().next().unwrap_or_default();
-        let count = match &word[kind.len_utf8()..] {
-            "" => words.number("the number of elements", 1..=MOST)?,
-            number => number
-                .parse()
-                .ok()
-                .filter(|count| (1..=MOST).contains(count))
-                .ok_or_else(|| words.wrong(format!("`{}` elements", number.escape_debug()), format!("1 to {MOST}")))?,
-        };
+        let count =
+            match &word[kind.len_utf8()..] {
+                "" => words.number("the number of elements", 1..=MOST)?,
+                number => number.parse().ok().filter(|count| (1..=MOST).contains(count)).ok_or_else(|| {
+                    words.wrong(format!("`{}` elements", number.escape_debug()), format!("1 to {MOST}"))
+                })?,
+            };
         match kind {
             's' => self.read_spheres(count, words),
             'p' => self.read_polygons(count, words),

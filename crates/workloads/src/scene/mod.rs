@@ -96,7 +96,8 @@ impl Scene {
                 file: name.to_owned(),
                 line: Some(*line),
                 problem: format!("there is no file {file}"),
-                accepted: "the geometry's file, from where the command runs or beside the environment's file".to_owned(),
+                accepted: "the geometry's file, from where the command runs or beside the environment's file"
+                    .to_owned(),
             });
         };
         let text = read(&found, "a geometry of SPLASH-2's raytrace")?;

@@ -57,7 +57,11 @@ fn what_is_wrong_is_told_with_its_line() {
         Environment::read("e", &ENVIRONMENT.replace(from, to)).expect_err("it is wrong").to_string()
     };
     for (from, to, told) in [
-        ("viewangle 50", "viewangle 500", "line 6: `500` is not an angle of view; accepted: an angle of view, 0 to 100"),
+        (
+            "viewangle 50",
+            "viewangle 500",
+            "line 6: `500` is not an angle of view; accepted: an angle of view, 0 to 100",
+        ),
         ("maxlevel 3", "maxlevels 3", "line 8: there is no command `maxlevels`; accepted: eye, "),
         ("shadows on", "shadows maybe", "line 10: `maybe` is not shadows; accepted: off or on"),
         ("0 0 0.8", "0 0 8", "line 5: `8` is not a part of the background"),
@@ -76,7 +80,11 @@ fn what_is_wrong_is_told_with_its_line() {
         ("\ns 1", "\nx 1", "line 3: there are no elements `x`"),
         ("p2", "p-2", "line 9: `-2` elements; accepted: 1 to "),
         ("pnn", "p", "line 10: `p` is not whether polygons have normals"),
-        ("3 0 1 2\nobject", "3 0 1 5\nobject", "line 13: `5` is not the number of a vertex; accepted: the number of a vertex, 0 to 4"),
+        (
+            "3 0 1 2\nobject",
+            "3 0 1 5\nobject",
+            "line 13: `5` is not the number of a vertex; accepted: the number of a vertex, 0 to 4",
+        ),
         ("3 0 1 2\nobject", "2 0 1\nobject", "line 13: `2` is not the number of vertices of a polygon"),
         ("0 0 0 2\n", "0 0 inf 2\n", "line 4: `inf` is not a coordinate of a centre"),
         ("0 0 1 0 1 2\n", "0 0 1 0 1\n", "it ends before the number of a vertex"),
@@ -115,9 +123,15 @@ fn the_built_in_scene_has_the_size_that_is_assumed_for_car() {
     let scene = Scene::named("vehicle").expect("it is built in");
     assert_eq!(scene.elements(), 10_048);
     assert!(std::ptr::eq(scene, Scene::named("vehicle").expect("it still is")));
-    assert!(scene.geometry.elements.iter().flat_map(|element| scene.geometry.bounds(element)).flatten().all(|part| {
-        (-1e-9..=1.0 + 1e-9).contains(&part)
-    }));
+    assert!(
+        scene
+            .geometry
+            .elements
+            .iter()
+            .flat_map(|element| scene.geometry.bounds(element))
+            .flatten()
+            .all(|part| { (-1e-9..=1.0 + 1e-9).contains(&part) })
+    );
 }
 
 /// A text of words that may belong together.

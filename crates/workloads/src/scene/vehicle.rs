@@ -76,7 +76,8 @@ pub(super) fn vehicle() -> (Environment, Geometry) {
     let mut geometry = Geometry { surfaces: SURFACES.into(), ..Geometry::default() };
     let glazed = |row: usize, column: usize| {
         let (along, around) = (row as f64 / ALONG as f64, column as f64 / AROUND as f64);
-        let is_window = (0.36..0.8).contains(&along) && ((0.06..0.17).contains(&around) || (0.33..0.44).contains(&around));
+        let is_window =
+            (0.36..0.8).contains(&along) && ((0.06..0.17).contains(&around) || (0.33..0.44).contains(&around));
         if is_window { GLASS } else { PAINT }
     };
     add_mesh(&mut geometry, [ALONG, AROUND], body, glazed);

@@ -127,7 +127,9 @@ mod tests {
 
     #[test]
     fn parts_come_back_as_they_were_stored() {
-        for part in [Part::Nothing, Part::Cell(ROOT), Part::Body(0), Part::Leaf(0), Part::Cell(7), Part::Body(7), Part::Leaf(7)] {
+        for part in
+            [Part::Nothing, Part::Cell(ROOT), Part::Body(0), Part::Leaf(0), Part::Cell(7), Part::Body(7), Part::Leaf(7)]
+        {
             assert_eq!(Part::of(part.word()), part);
         }
     }

@@ -266,7 +266,8 @@ impl Program for Barnes {
         let bodies = 0..self.bodies as usize;
         let (_, alone) = alone(self, shape);
         let layout = self.body_layout();
-        let at = |body: usize, field: usize| element::<Vector>(|word| read(BODIES, layout.word(body) + field + word), 0);
+        let at =
+            |body: usize, field: usize| element::<Vector>(|word| read(BODIES, layout.word(body) + field + word), 0);
         let mut missing = vec![true; bodies.len()];
         for place in bodies.clone() {
             let body = read(ORDER, place);

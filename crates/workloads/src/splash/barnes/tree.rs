@@ -89,7 +89,11 @@ impl<R> Tree<'_, R> {
     /// What is in an octant whose word holds `word`.
     #[inline]
     fn part_of(&self, word: u64, octant: usize) -> Part {
-        if self.pools.layout.halves { Part::of(word >> (octant % 2 * HALF) & u64::from(u32::MAX)) } else { Part::of(word) }
+        if self.pools.layout.halves {
+            Part::of(word >> (octant % 2 * HALF) & u64::from(u32::MAX))
+        } else {
+            Part::of(word)
+        }
     }
 
     /// Changes what is in an octant, under the lock of its cell.

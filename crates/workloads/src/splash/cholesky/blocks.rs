@@ -102,9 +102,7 @@ impl Blocks {
         let count = self.of[panel].len();
         let mut threads: Vec<usize> = match number {
             0 => (1..count).map(|other| self.owner((panel, other))).collect(),
-            _ => (1..count)
-                .map(|other| self.owner(self.target(panel, number.max(other), number.min(other))))
-                .collect(),
+            _ => (1..count).map(|other| self.owner(self.target(panel, number.max(other), number.min(other)))).collect(),
         };
         threads.sort_unstable();
         threads.dedup();
@@ -167,10 +165,8 @@ impl<'r, R> Factor<'r, R> {
         thread.instructions(PANEL);
         let found = self.find((panel, lower), target, thread);
         let first = self.symbolic.panels[target.0].columns.start;
-        let places: Vec<usize> = self
-            .row_words((panel, upper))
-            .map(|word| thread.load(self.rows, word) as usize - first)
-            .collect();
+        let places: Vec<usize> =
+            self.row_words((panel, upper)).map(|word| thread.load(self.rows, word) as usize - first).collect();
         for start in (0..places.len()).step_by(2) {
             let pair = start..(start + 2).min(places.len());
             let mut multipliers = vec![[0.0; 2]; width];
@@ -189,7 +185,8 @@ impl<'r, R> Factor<'r, R> {
                     sums[1] += value * both[1];
                     thread.instructions(MULTIPLY);
                 }
-                for (number, column) in pair.clone().enumerate().filter(|&(_, column)| lower != upper || column <= row) {
+                for (number, column) in pair.clone().enumerate().filter(|&(_, column)| lower != upper || column <= row)
+                {
                     let at = found[row] * wide + places[column];
                     let before = results.load(thread, at);
                     results.store(thread, at, before - sums[number]);
@@ -207,7 +204,8 @@ impl<'r, R> Factor<'r, R> {
             for column in 0..=row {
                 let mut left = values.load(thread, row * width + column);
                 for before in 0..column {
-                    let product = values.load(thread, row * width + before) * values.load(thread, column * width + before);
+                    let product =
+                        values.load(thread, row * width + before) * values.load(thread, column * width + before);
                     left -= product;
                     thread.instructions(MULTIPLY);
                 }

@@ -204,7 +204,9 @@ impl Program for Cholesky {
                 queues.factor(share.number, &factor, thread);
             }
             (None, Some(tasks)) => tasks.factor(&panels, thread),
-            (None, None) => Queues::new(shape, &panels, &regions[QUEUES], &regions[LOCKS]).factor(share, &panels, thread),
+            (None, None) => {
+                Queues::new(shape, &panels, &regions[QUEUES], &regions[LOCKS]).factor(share, &panels, thread)
+            }
         }
         thread.barrier();
         thread.measure(false);
@@ -219,10 +221,9 @@ impl Program for Cholesky {
         let count = symbolic.order.len() * symbolic.freedoms;
         let value = |panel: usize, place: usize, column: usize| {
             let width = symbolic.panels[panel].columns.len();
-            let row = blocks.as_ref().map_or_else(
-                || layout.firsts[panel] + place * width,
-                |blocks| blocks.row(&symbolic, panel, place),
-            );
+            let row = blocks
+                .as_ref()
+                .map_or_else(|| layout.firsts[panel] + place * width, |blocks| blocks.row(&symbolic, panel, place));
             f64::from_bits(read(VALUES, row + column))
         };
         // Of each row of the factor, the numbers before the diagonal, each with its panel, its place among the rows there, and

@@ -154,7 +154,8 @@ impl<R> Forms<'_, R> {
         thread.instructions(TRIANGLE_TEST);
         let (across, up) = ((plane.axis + 1) % 3, (plane.axis + 2) % 3);
         let area = |one: Vector, other: Vector| {
-            (one[across] - place[across]) * (other[up] - place[up]) - (one[up] - place[up]) * (other[across] - place[across])
+            (one[across] - place[across]) * (other[up] - place[up])
+                - (one[up] - place[up]) * (other[across] - place[across])
         };
         let [one, other, third] = corners;
         let whole = plane.normal[plane.axis];

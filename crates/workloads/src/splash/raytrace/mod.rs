@@ -273,7 +273,8 @@ impl Raytrace {
 
     /// Pixels in a row and in a column of the picture, and of a tile.
     fn pixels(&self, environment: &Environment) -> [[usize; 2]; 2] {
-        let or = |own: u64, theirs: [u32; 2]| if own == 0 { theirs.map(|side| side as usize) } else { [own as usize; 2] };
+        let or =
+            |own: u64, theirs: [u32; 2]| if own == 0 { theirs.map(|side| side as usize) } else { [own as usize; 2] };
         [or(self.pixels, environment.resolution), or(self.tile, environment.bundle)]
     }
 
@@ -332,9 +333,7 @@ impl Program for Raytrace {
         thread.barrier();
         thread.measure(true);
         while let Some(number) = queues.take(thread) {
-            let range = |number: usize, axis: usize| {
-                number * tile[axis]..pixels[axis].min((number + 1) * tile[axis])
-            };
+            let range = |number: usize, axis: usize| number * tile[axis]..pixels[axis].min((number + 1) * tile[axis]);
             for row in range(number / across[0], 1) {
                 range(number % across[0], 0).for_each(|column| body.draw(row, column, thread));
             }

@@ -42,7 +42,8 @@ impl View {
 
     /// The ray through a pixel.
     pub fn ray(&self, row: usize, column: usize) -> Ray {
-        let part = |number: usize, axis: usize| (2.0 * number as f64 / f64::from(self.pixels[axis]) - 1.0) * self.half[axis];
+        let part =
+            |number: usize, axis: usize| (2.0 * number as f64 / f64::from(self.pixels[axis]) - 1.0) * self.half[axis];
         let (right, up) = (part(column, 0), -part(row, 1));
         let beside = plus(times(self.axes[0], right), times(self.axes[1], up));
         if self.perspective {
