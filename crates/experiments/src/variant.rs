@@ -41,10 +41,8 @@ const SNOOP: &str = "snoop";
 const NODES: &str = "nps";
 /// Divisions of a server's socket into nodes that are core clusters as well: sub-NUMA clustering, and cluster-on-die, whose homes keep
 /// directories in memory with a directory cache (Haswell-EP: HitME, 14 KB for a home agent).
-const DIVISIONS: [(&str, u32, &[(&str, &str)]); 2] = [
-    ("snc2", 2, &[]),
-    ("cod", 2, &[("home.kind", "directory"), ("home.entries", "2048"), ("home.ways", "8")]),
-];
+const DIVISIONS: [(&str, u32, &[(&str, &str)]); 2] =
+    [("snc2", 2, &[]), ("cod", 2, &[("home.kind", "directory"), ("home.entries", "2048"), ("home.ways", "8")])];
 /// What comes before a placement policy.
 pub const PLACEMENT: &str = "placement";
 /// Placement policies with a number of their own: `fixed=N` and `mld=R`.
@@ -95,7 +93,8 @@ pub fn resolve(name: &str) -> Result<Resolved, DescriptionError> {
 /// The keys of a division of each socket of `base` into nodes, if a change is one: the sizes of a node follow from the number.
 fn divided(base: &str, change: &str) -> Result<Option<Vec<(String, String)>>, DescriptionError> {
     let named = DIVISIONS.iter().find(|(word, ..)| *word == change);
-    let numbered = || change.split_once('=').filter(|(word, _)| *word == NODES).and_then(|(_, number)| number.parse().ok());
+    let numbered =
+        || change.split_once('=').filter(|(word, _)| *word == NODES).and_then(|(_, number)| number.parse().ok());
     let (nodes, clusters, others) = match (named, numbered()) {
         (Some(&(_, nodes, others)), _) => (nodes, Some(nodes), others),
         (None, Some(nodes)) => (nodes, None, &[][..]),

@@ -379,7 +379,8 @@ fn server_survives(name: &str, description: &machine::Description, references: u
 fn servers_survive() {
     let tight = [("l3_slice.trackers", "1"), ("home.trackers", "1"), ("socket_link.credits", "1")];
     let divided = |cores| {
-        let nodes = [("server.nodes_per_socket", "2"), ("server.clusters_per_socket", "2"), ("memory.controllers", "1")];
+        let nodes =
+            [("server.nodes_per_socket", "2"), ("server.clusters_per_socket", "2"), ("memory.controllers", "1")];
         [&nodes[..], &[("topology.processors_per_node", cores)]].concat()
     };
     let sub_numa = divided("14");

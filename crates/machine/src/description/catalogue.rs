@@ -16,8 +16,7 @@ macro_rules! built_in {
 
 /// Whole machines: the systems of Prestor 2001, Table 4.5 and Table 4.14, of Seidl 1997, and of Lai and Falsafi 2000, and servers of
 /// two sockets. A new machine is one more name here.
-pub(crate) const MACHINES: &[BuiltIn] =
-    built_in![
+pub(crate) const MACHINES: &[BuiltIn] = built_in![
     "bitmap",
     "bootleg",
     "lego-oil",

@@ -22,12 +22,14 @@ pub(super) fn check_server(description: &Description) -> Result<(), Conflict> {
         return Ok(());
     };
     if kind != TopologyKind::Sockets {
-        let reason = format!("the sockets of controller.kind = {} have networks of their own", quoted(ControllerKind::Server.word()));
+        let reason = format!(
+            "the sockets of controller.kind = {} have networks of their own",
+            quoted(ControllerKind::Server.word())
+        );
         return Err(Conflict::new("topology.kind", reason, quoted(TopologyKind::Sockets.word())));
     }
-    let package = Package::new(spec).map_err(|error| {
-        Conflict::new(format!("server.{}", error.key), error.reason, error.accepted)
-    })?;
+    let package = Package::new(spec)
+        .map_err(|error| Conflict::new(format!("server.{}", error.key), error.reason, error.accepted))?;
     sizes(description, spec, &package)?;
     links(description, spec, &package)?;
     slices(description)?;

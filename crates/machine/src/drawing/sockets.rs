@@ -37,7 +37,8 @@ struct Plan {
 impl Plan {
     fn new(package: &Package) -> Self {
         let stops: Vec<Point> = (0..package.stops.len()).map(|stop| place(package, stop as StopId)).collect();
-        let fold = |start: f64, of: fn(&Point) -> f64, pick: fn(f64, f64) -> f64| stops.iter().map(of).fold(start, pick);
+        let fold =
+            |start: f64, of: fn(&Point) -> f64, pick: fn(f64, f64) -> f64| stops.iter().map(of).fold(start, pick);
         let least = Point {
             x: fold(f64::INFINITY, |at| at.x, f64::min) - STOP.0 / 2.0 - MARGIN,
             y: fold(f64::INFINITY, |at| at.y, f64::min) - STOP.1 / 2.0 - MARGIN - NAME,
@@ -86,7 +87,13 @@ fn place(package: &Package, stop: StopId) -> Point {
 
 /// Core clusters beside a switch of an I/O die, at most.
 fn rows_of_a_switch(package: &Package) -> f64 {
-    let at = |stop: &Stop| package.stops.iter().filter(|other| other.cluster.is_some() && (other.column, other.row) == (stop.column, stop.row)).count();
+    let at = |stop: &Stop| {
+        package
+            .stops
+            .iter()
+            .filter(|other| other.cluster.is_some() && (other.column, other.row) == (stop.column, stop.row))
+            .count()
+    };
     package.stops.iter().map(at).max().unwrap_or(1).max(1) as f64
 }
 
@@ -117,7 +124,7 @@ pub(super) fn draw(canvas: &mut Canvas, topology: &Topology, package: &Package) 
             stop_box(canvas, package, socket, stop, on(&plan, origin, stop));
         }
     }
-    between_sockets(canvas, topology, package, &plan);
+    between_sockets(canvas, topology, &plan);
     memory_nodes(canvas, topology, package, &plan);
 }
 
@@ -128,7 +135,8 @@ fn on(plan: &Plan, origin: Point, stop: StopId) -> Point {
 
 /// The NUMA nodes and the processors of a socket, in words.
 fn nodes(topology: &Topology, socket: u16) -> String {
-    let of_socket = topology.nodes().iter().filter(|node| node.router.0 == socket && topology.cpus_of(node.id).len() > 0);
+    let of_socket =
+        topology.nodes().iter().filter(|node| node.router.0 == socket && topology.cpus_of(node.id).len() > 0);
     let named = of_socket.map(|node| {
         let mut cpus = topology.cpus_of(node.id);
         let (first, last) = (cpus.next().unwrap_or(CpuId(0)), cpus.last());
@@ -158,15 +166,11 @@ fn dies(canvas: &mut Canvas, package: &Package, plan: &Plan, origin: Point) {
 /// A stop with its parts in words, or a dot where there are none.
 fn stop_box(canvas: &mut Canvas, package: &Package, socket: u16, stop: StopId, at: Point) {
     let cores = numbers(&package.cores, stop, "c");
-    let others: Vec<String> = [
-        (&package.slices, "s"),
-        (&package.memories, "m"),
-        (&package.links, "u"),
-        (&package.memory_links, "x"),
-    ]
-    .into_iter()
-    .filter_map(|(parts, letter)| numbers(parts, stop, letter))
-    .collect();
+    let others: Vec<String> =
+        [(&package.slices, "s"), (&package.memories, "m"), (&package.links, "u"), (&package.memory_links, "x")]
+            .into_iter()
+            .filter_map(|(parts, letter)| numbers(parts, stop, letter))
+            .collect();
     if cores.is_none() && others.is_empty() {
         return canvas.dot(at, 4.0);
     }
@@ -191,17 +195,28 @@ fn numbers(parts: &[StopId], stop: StopId, letter: &str) -> Option<String> {
     Some(here.last().map_or_else(|| format!("{letter}{first}"), |last| format!("{letter}{first}-{last}")))
 }
 
-/// The links between sockets, from link stop to link stop, below or beside the sockets.
-fn between_sockets(canvas: &mut Canvas, topology: &Topology, package: &Package, plan: &Plan) {
+/// The links between sockets, from edge to edge: straight between neighbours, above the sockets of a row between others, and
+/// down between rows.
+fn between_sockets(canvas: &mut Canvas, topology: &Topology, plan: &Plan) {
+    let (width, height) = plan.size();
     for link in topology.links().iter().filter(|link| link.class == LinkClass::BetweenSockets) {
-        let Some(sockets) = cards::routers(topology, link).map(|routers| routers.map(|router| router.id.0)) else { continue };
-        let ends = [(0, sockets[0]), (1, sockets[1])].map(|(side, socket)| {
-            let stop = package.links[if side == 0 { package.links.len() - 1 } else { 0 }];
-            on(plan, plan.origin(socket), stop)
-        });
+        let Some(ends) = cards::routers(topology, link) else { continue };
+        let [one, other] = ends.map(|router| router.id.0);
+        let middle = |socket: u16| {
+            let corner = plan.origin(socket).offset(plan.least.x, plan.least.y);
+            corner.offset(width / 2.0, height / 2.0)
+        };
+        let (from, to) = (middle(one), middle(other));
         canvas.at_link(Some(link.id));
-        let above = -70.0;
-        canvas.curve(link.class, [ends[0], ends[0].offset(40.0, above), ends[1].offset(-40.0, above), ends[1]]);
+        if one / IN_A_ROW != other / IN_A_ROW {
+            canvas.wire(Layer::Wires, link.class, from.offset(0.0, height / 2.0), to.offset(0.0, -height / 2.0));
+        } else if one.abs_diff(other) == 1 {
+            canvas.wire(Layer::Wires, link.class, from.offset(width / 2.0, 0.0), to.offset(-width / 2.0, 0.0));
+        } else {
+            let rise = 30.0 * f64::from(one.abs_diff(other));
+            let [from, to] = [from, to].map(|at| at.offset(0.0, -height / 2.0));
+            canvas.curve(link.class, [from, from.offset(40.0, -rise), to.offset(-40.0, -rise), to]);
+        }
         canvas.at_link(None);
     }
 }

@@ -147,7 +147,11 @@ fn counts(package: &Package, spec: &ServerSpec, clusters: usize) -> Result<(), L
     let (cores, slices, memories) = (package.cores.len(), package.slices.len(), package.memories.len());
     let behind = spec.network == OnDieNetwork::IoDie;
     if behind && (clusters == 0 || clusters * spec.cores_per_cluster as usize != cores) {
-        return Err(LayoutError::new("layout", "the cores of an I/O die are in clusters behind it", "K, and no C or S"));
+        return Err(LayoutError::new(
+            "layout",
+            "the cores of an I/O die are in clusters behind it",
+            "K, and no C or S",
+        ));
     }
     if !behind && clusters > 0 {
         return Err(LayoutError::new("layout", "only an I/O die has core clusters behind it", "C or S in place of K"));

@@ -43,7 +43,8 @@ fn clusters_of_a_die_meet_in_the_io_die_alone() {
     assert_eq!((package.die_of(one), package.die_of(other)), (1, 1), "two core complexes of a die");
     assert_eq!(package.way(one, other).len(), 2, "out and in");
     assert_eq!(package.way(one, package.cores[3]).len(), 0, "one core complex");
-    let [out, into] = [package.way(one, other)[0], package.way(other, one)[0]].map(|edge| package.edges()[usize::from(edge)].wire);
+    let [out, into] =
+        [package.way(one, other)[0], package.way(other, one)[0]].map(|edge| package.edges()[usize::from(edge)].wire);
     assert_eq!(out, into, "they share the wires of their die");
 }
 

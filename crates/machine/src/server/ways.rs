@@ -188,7 +188,11 @@ fn rings(package: &mut Package, spec: &ServerSpec) -> Result<(), LayoutError> {
         }
     }
     if package.rows > 1 && package.bridges.is_empty() {
-        return Err(LayoutError::new("layout", "nothing joins its rings", "a bridge B on each of two rings, or one ring"));
+        return Err(LayoutError::new(
+            "layout",
+            "nothing joins its rings",
+            "a bridge B on each of two rings, or one ring",
+        ));
     }
     for [one, other] in package.bridges.clone() {
         package.both_ways(one, other, spec.bridge_cycles, spec.line_cycles);

@@ -58,11 +58,8 @@ pub(super) fn build(description: &Description) -> Topology {
         panic!("the links of {} do not join its sockets", description.name)
     };
     let spec = &description.topology;
-    let ports = Ports {
-        sockets: sockets.count,
-        nodes: server.nodes_per_socket as u16,
-        memory_nodes: spec.memory_nodes as u16,
-    };
+    let ports =
+        Ports { sockets: sockets.count, nodes: server.nodes_per_socket as u16, memory_nodes: spec.memory_nodes as u16 };
     let far = description.memory_link.as_ref().map_or(Duration::ZERO, |link| link.latency);
     let mut builder = Builder::new(spec.propagation_per_m);
     for socket in 0..sockets.count {
@@ -76,7 +73,8 @@ pub(super) fn build(description: &Description) -> Topology {
     }
     for socket in 0..sockets.count {
         for other in sockets.neighbours(socket).filter(|&other| other > socket) {
-            let ends = [(socket, other), (other, socket)].map(|(from, to)| Endpoint::Router(RouterId(from), ports.to(to)));
+            let ends =
+                [(socket, other), (other, socket)].map(|(from, to)| Endpoint::Router(RouterId(from), ports.to(to)));
             let joined = builder.link(ends[0], ends[1], LinkClass::BetweenSockets, Default::default());
             builder.set_delay(joined, link.latency);
         }

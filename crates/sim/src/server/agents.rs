@@ -2,8 +2,8 @@
 
 use engine::Grid;
 use protocol::server::{
-    self, CachingOutcome, CachingSite, CachingWork, HomeOutcome, HomeSite, HomeWork, Lane, Leaves, Message, MessageKind,
-    Replaced,
+    self, CachingOutcome, CachingSite, CachingWork, HomeOutcome, HomeSite, HomeWork, Lane, Leaves, Message,
+    MessageKind, Replaced,
 };
 use protocol::{Agent, ProtocolError};
 use units::{CpuId, LineAddr, NodeId, Time};
@@ -129,13 +129,7 @@ impl System<Servers> {
     }
 
     /// A request has been answered: by its own cluster, if no other agent has had a part in it.
-    fn note_supply(
-        &mut self,
-        core: CpuId,
-        line: LineAddr,
-        home: NodeId,
-        served: Option<Served>,
-    ) {
+    fn note_supply(&mut self, core: CpuId, line: LineAddr, home: NodeId, served: Option<Served>) {
         match served {
             Some(served) => self.note_service(core, line, home, served),
             None => {
@@ -239,10 +233,16 @@ impl System<Servers> {
         let mut active = homes.get(home, controller, line);
         let site = HomeSite { home, line, local: places.local_of(home) };
         let snoops_early = *opportunistic && fabric.links_are_idle(places.home_place(line).socket, now);
-        let outcome =
-            server::at_home(&mut active.state, &places.design, &site, &message, snoops_early, &mut |message, leaves| {
+        let outcome = server::at_home(
+            &mut active.state,
+            &places.design,
+            &site,
+            &message,
+            snoops_early,
+            &mut |message, leaves| {
                 sent.push((message, leaves));
-            })?;
+            },
+        )?;
         let HomeOutcome::Done(work) = outcome else {
             homes.controller(home, controller).parked.push(message);
             return Ok(());
@@ -282,7 +282,8 @@ impl System<Servers> {
         let (home, memory) = (places.home_place(line), places.memory_place(line));
         let way = fabric.way_time(home.stop, memory.stop);
         let (controller, number) = places.memory(line);
-        let foreign = message.cluster().is_some_and(|cluster| places.caching_agent(cluster, line).socket != home.socket);
+        let foreign =
+            message.cluster().is_some_and(|cluster| places.caching_agent(cluster, line).socket != home.socket);
         let banks = &mut homes.controller(places.home(line), controller).banks;
         if work.memory_read {
             let asked = if *early_read && foreign { start } else { out };
@@ -352,7 +353,12 @@ fn take_parked(
         return;
     }
     for lane in [Lane::Snoop, Lane::Response, Lane::Request] {
-        inbox.extend(parked.iter().filter(|message| message.line == line && message.kind.lane() == lane).map(|&message| (message, at)));
+        inbox.extend(
+            parked
+                .iter()
+                .filter(|message| message.line == line && message.kind.lane() == lane)
+                .map(|&message| (message, at)),
+        );
     }
     parked.retain(|message| message.line != line);
 }

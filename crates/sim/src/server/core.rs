@@ -125,7 +125,8 @@ impl System<Servers> {
         self.wake_spinner(cpu);
         self.observe_grant(cpu, line);
         let data = message.kind == MessageKind::GoData;
-        let crossing = Crossing { occupancy: Default::default(), seen: Default::default(), line: data.then(Default::default) };
+        let crossing =
+            Crossing { occupancy: Default::default(), seen: Default::default(), line: data.then(Default::default) };
         self.cross_bus(cpu, miss, now, crossing);
     }
 
@@ -143,7 +144,8 @@ impl System<Servers> {
         let planted = self.observation.planted.is_some();
         if before.copy != after.copy && !(planted && invalidates && self.strikes(Fault::KeptCopy)) {
             let processor = self.processor_mut(cpu);
-            let open = processor.miss_on(line).and_then(|miss| processor.miss(miss)).is_some_and(|miss| !miss.is_granted());
+            let open =
+                processor.miss_on(line).and_then(|miss| processor.miss(miss)).is_some_and(|miss| !miss.is_granted());
             processor.set_copy(line, CachedCopy { state: after.copy, version: after.contents }, open);
             self.wake_spinner(cpu);
         }

@@ -203,7 +203,9 @@ mod tests {
 
     #[test]
     fn a_line_at_rest_is_what_it_was() {
-        for (bits, owner) in BITS.iter().flat_map(|&bits| [None, Some(NodeId(0)), Some(NodeId(63))].map(|owner| (bits, owner))) {
+        for (bits, owner) in
+            BITS.iter().flat_map(|&bits| [None, Some(NodeId(0)), Some(NodeId(63))].map(|owner| (bits, owner)))
+        {
             for entry in [None, Some(Holders { sharers: 1 << 63 | 1, owner })] {
                 let line = HomeLine { entry, memory: Version(9), bits, ..HomeLine::default() };
                 assert_eq!(Resting::pack(&line).line(), line);

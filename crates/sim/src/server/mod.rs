@@ -193,8 +193,11 @@ impl Controller for Servers {
     fn statistics(system: &System<Self>, node: NodeId) -> NodeStatistics {
         let controllers = &system.controllers.homes.nodes[node.index()];
         let Counts { sent, invalidations, reclamations } = &system.controllers.counts[node.index()];
-        let tally = |&kind: &MessageKind| Tally { name: kind.mnemonic(), count: sent[kind as usize], busy: Duration::ZERO };
-        let sum = |of: fn(&homes::MemoryController) -> Duration| controllers.iter().fold(Duration::ZERO, |sum, one| sum + of(one));
+        let tally =
+            |&kind: &MessageKind| Tally { name: kind.mnemonic(), count: sent[kind as usize], busy: Duration::ZERO };
+        let sum = |of: fn(&homes::MemoryController) -> Duration| {
+            controllers.iter().fold(Duration::ZERO, |sum, one| sum + of(one))
+        };
         NodeStatistics {
             busy: sum(|controller| controller.server.busy()),
             queued: sum(|controller| controller.server.queued()),
@@ -209,7 +212,12 @@ impl Controller for Servers {
     fn held(system: &System<Self>, node: NodeId, time: Time) -> Held {
         let socket = system.controllers.places.socket_of_node(node);
         let memory = system.controllers.memory_busy(node, time);
-        Held { bus: system.controllers.fabric.links_busy_before(socket, time), controller: memory, memory, ..Held::default() }
+        Held {
+            bus: system.controllers.fabric.links_busy_before(socket, time),
+            controller: memory,
+            memory,
+            ..Held::default()
+        }
     }
 }
 

@@ -228,7 +228,14 @@ mod tests {
     #[test]
     fn a_line_at_rest_is_what_it_was() {
         for (state, l3, sole) in STATES.iter().flat_map(|&state| COPIES.map(|l3| (state, l3, l3 == L3Copy::None))) {
-            let line = CachingLine { cores: 0x8000_0000_0000_0001, contents: Version(7), state, l3, sole, ..Default::default() };
+            let line = CachingLine {
+                cores: 0x8000_0000_0000_0001,
+                contents: Version(7),
+                state,
+                l3,
+                sole,
+                ..Default::default()
+            };
             assert_eq!(Resting::pack(&line).line(), line);
         }
     }
