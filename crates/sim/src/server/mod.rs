@@ -65,7 +65,7 @@ pub struct Servers {
     home_trackers: usize,
     /// Messages between agents at one place that have yet to be handled, each with the time at which it is there.
     inbox: VecDeque<(Message, Time)>,
-    /// What the present step has sent.
+    /// Messages that the present step has sent.
     sent: Vec<(Message, Leaves)>,
     counts: Vec<Counts>,
 }
