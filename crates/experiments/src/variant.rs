@@ -36,9 +36,9 @@ const SYSTEMS: [(&str, &[(&str, &str)]); 8] = [
 ];
 /// Modes of the homes of a server without directory (Intel's BIOS settings of Haswell-EP).
 const SNOOPS: [(&str, &str); 2] = [("home", "home-snoop"), ("early", "early-snoop")];
-/// What comes before them.
+/// The word before them.
 const SNOOP: &str = "snoop";
-/// What comes before the nodes of a socket (AMD's BIOS setting).
+/// The word before the nodes of a socket (AMD's BIOS setting).
 const NODES: &str = "nps";
 /// Divisions of a server's socket into nodes that are core clusters as well: sub-NUMA clustering, and cluster-on-die, whose homes keep
 /// directories in memory with a directory cache (Haswell-EP: HitME, 14 KB for a home agent).

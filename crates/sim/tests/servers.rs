@@ -108,8 +108,7 @@ fn latencies_are_those_measured() {
     assert!(errors[errors.len() / 2] < 0.05, "{errors:.3?}");
 }
 
-/// What all cores of the first socket read together of the memory of `home`, in GB/s: each an array of its own, line by line, but for
-/// the time until all have begun and after the first has ended.
+/// Bandwidth, in GB/s, of reads by all cores of the first socket of the memory of `home`: each an array of its own, line by line.
 fn bandwidth(description: &Description, home: u16) -> f64 {
     const LINES_EACH: u64 = 4096;
     let mut simulator = Simulator::new(description, Options::default()).unwrap();

@@ -323,8 +323,10 @@ fn cluster(description: &Description) -> Result<(), Conflict> {
 
 /// A memory refresh must end before the next one begins.
 fn refresh(description: &Description) -> Result<(), Conflict> {
-    let (Some(hub), memory) = (&description.hub, &description.memory) else { return Ok(()) };
-    let length = hub.clock.period() * u64::from(memory.refresh_cycles);
+    let memory = &description.memory;
+    let of_home = description.home.as_ref().map(|home| home.memory_clock);
+    let Some(clock) = of_home.or(description.controller_clock()) else { return Ok(()) };
+    let length = clock.period() * u64::from(memory.refresh_cycles);
     if length >= memory.refresh_interval {
         let length = length.as_ns();
         let reason = format!("a refresh of memory.refresh_cycles takes {length} ns");

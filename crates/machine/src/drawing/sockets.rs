@@ -124,7 +124,7 @@ pub(super) fn draw(canvas: &mut Canvas, topology: &Topology, package: &Package) 
             stop_box(canvas, package, socket, stop, on(&plan, origin, stop));
         }
     }
-    between_sockets(canvas, topology, package, &plan);
+    between_sockets(canvas, topology, &plan);
     memory_nodes(canvas, topology, package, &plan);
 }
 
@@ -195,19 +195,28 @@ fn numbers(parts: &[StopId], stop: StopId, letter: &str) -> Option<String> {
     Some(here.last().map_or_else(|| format!("{letter}{first}"), |last| format!("{letter}{first}-{last}")))
 }
 
-/// The links between sockets, from link stop to link stop, below or beside the sockets.
-fn between_sockets(canvas: &mut Canvas, topology: &Topology, package: &Package, plan: &Plan) {
+/// The links between sockets, from edge to edge: straight between neighbours, above the sockets of a row between others, and
+/// down between rows.
+fn between_sockets(canvas: &mut Canvas, topology: &Topology, plan: &Plan) {
+    let (width, height) = plan.size();
     for link in topology.links().iter().filter(|link| link.class == LinkClass::BetweenSockets) {
-        let Some(sockets) = cards::routers(topology, link).map(|routers| routers.map(|router| router.id.0)) else {
-            continue;
+        let Some(ends) = cards::routers(topology, link) else { continue };
+        let [one, other] = ends.map(|router| router.id.0);
+        let middle = |socket: u16| {
+            let corner = plan.origin(socket).offset(plan.least.x, plan.least.y);
+            corner.offset(width / 2.0, height / 2.0)
         };
-        let ends = [(0, sockets[0]), (1, sockets[1])].map(|(side, socket)| {
-            let stop = package.links[if side == 0 { package.links.len() - 1 } else { 0 }];
-            on(plan, plan.origin(socket), stop)
-        });
+        let (from, to) = (middle(one), middle(other));
         canvas.at_link(Some(link.id));
-        let above = -70.0;
-        canvas.curve(link.class, [ends[0], ends[0].offset(40.0, above), ends[1].offset(-40.0, above), ends[1]]);
+        if one / IN_A_ROW != other / IN_A_ROW {
+            canvas.wire(Layer::Wires, link.class, from.offset(0.0, height / 2.0), to.offset(0.0, -height / 2.0));
+        } else if one.abs_diff(other) == 1 {
+            canvas.wire(Layer::Wires, link.class, from.offset(width / 2.0, 0.0), to.offset(-width / 2.0, 0.0));
+        } else {
+            let rise = 30.0 * f64::from(one.abs_diff(other));
+            let [from, to] = [from, to].map(|at| at.offset(0.0, -height / 2.0));
+            canvas.curve(link.class, [from, from.offset(40.0, -rise), to.offset(-40.0, -rise), to]);
+        }
         canvas.at_link(None);
     }
 }

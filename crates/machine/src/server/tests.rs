@@ -75,7 +75,7 @@ proptest! {
     }
 }
 
-/// What no server can be is refused with the key that most likely needs a change.
+/// Servers that cannot be are refused with the key that most likely needs a change.
 #[test]
 fn impossible_servers_are_refused() {
     let cases: [(&str, &[(&str, &str)], &str); 13] = [

@@ -13,7 +13,7 @@ use crate::part::CachedCopy;
 use crate::processor::{MissId, Post};
 use crate::system::{Crossing, System};
 
-/// What a core has outstanding, and the order of its messages.
+/// Requests and evictions of a core that are under way, and the order of its messages.
 pub(super) struct Core {
     /// Its requests.
     requests: Vec<(LineAddr, Access)>,

@@ -2,7 +2,7 @@
 //! within and between sockets.
 //!
 //! The protocol is [`protocol::server`]; this folder gives its agents places and its messages times.
-//! 1. A miss leaves its core ([`core`]) for the slice that a hash of the line's address selects in its cluster.
+//! 1. A miss leaves its core ([`self::core`]) for the slice that a hash of the line's address selects in its cluster.
 //! 2. The slice's caching agent looks up its tags ([`agents`]). It answers, snoops cores of its cluster, or asks the home of the
 //!    line. Responses and data pass it in less time than a look-up takes.
 //! 3. The home, at a slice of the home's socket or at the memory controller, reads memory, and snoops other clusters as its kind
@@ -65,7 +65,7 @@ pub struct Servers {
     home_trackers: usize,
     /// Messages between agents at one place that have yet to be handled, each with the time at which it is there.
     inbox: VecDeque<(Message, Time)>,
-    /// What the present step has sent.
+    /// Messages that the present step has sent.
     sent: Vec<(Message, Leaves)>,
     counts: Vec<Counts>,
 }

@@ -84,7 +84,7 @@ pub(super) struct Cluster {
     random: Xoshiro256PlusPlus,
 }
 
-/// Which of a slice's stores.
+/// A store of a slice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Room {
     /// The third-level cache.
@@ -178,7 +178,7 @@ impl Cluster {
     /// Brings the tags of a slice up to date with a line. Returns the line that must be replaced, and where.
     pub(super) fn settle(&mut self, slice: u16, line: LineAddr) -> Option<(LineAddr, Room)> {
         let CachingLine { l3, cores, external, .. } = self.get(slice, line).state;
-        // What is being replaced has given up its place already.
+        // A line that is being replaced has given up its place already.
         let in_l3 = l3 != L3Copy::None && external != Some(External::ReplaceL3);
         let in_filter = cores != 0 && external != Some(External::ReplaceFilter);
         self.settle_in(slice, line, Room::L3, in_l3)
