@@ -33,6 +33,18 @@ const SYSTEMS: [(&str, &[(&str, &str)]); 8] = [
     ("rep", &[("miss_counters.threshold", "800"), ("os.replication", "true")]),
     ("mig-rep", &[("miss_counters.threshold", "800"), ("os.migration", "true"), ("os.replication", "true")]),
 ];
+/// Modes of the homes of a server without directory (Intel's BIOS settings of Haswell-EP).
+const SNOOPS: [(&str, &str); 2] = [("home", "home-snoop"), ("early", "early-snoop")];
+/// What comes before them.
+const SNOOP: &str = "snoop";
+/// What comes before the nodes of a socket (AMD's BIOS setting).
+const NODES: &str = "nps";
+/// Divisions of a server's socket into nodes that are core clusters as well: sub-NUMA clustering, and cluster-on-die, whose homes keep
+/// directories in memory with a directory cache (Haswell-EP: HitME, 14 KB for a home agent).
+const DIVISIONS: [(&str, u32, &[(&str, &str)]); 2] = [
+    ("snc2", 2, &[]),
+    ("cod", 2, &[("home.kind", "directory"), ("home.entries", "2048"), ("home.ways", "8")]),
+];
 /// What comes before a placement policy.
 pub const PLACEMENT: &str = "placement";
 /// Placement policies with a number of their own: `fixed=N` and `mld=R`.
@@ -57,7 +69,7 @@ pub fn with(machine: &str, key: &str, value: impl std::fmt::Display) -> String {
 /// The machine called `name`, which is the name or path of a machine ([`machine::resolve`]) and any number of changes, each
 /// after a `+`: a directory protocol, `table.key=value`, `placement=` with a policy ([`with_placement`]), `migration`,
 /// `replication` or `touch-again`, or a system of clusters: `cc-numa`, `perfect`, `mig`, `rep`, `mig-rep`, `r-numa`,
-/// `r-numa-inf` or `r-numa-half`.
+/// `r-numa-inf` or `r-numa-half`. A server has `snoop=home`, `snoop=early` and `cod`, `snc2`, or `nps=` with a number of nodes.
 ///
 /// # Errors
 /// As for any description: no such machine, no such key, no such value.
@@ -69,8 +81,37 @@ pub fn resolve(name: &str) -> Result<Resolved, DescriptionError> {
     if changes.is_empty() || Path::new(name).exists() {
         return machine::resolve(name).and_then(with_known_protocol);
     }
-    let keyed: Vec<_> = changes.iter().flat_map(|change| keys(change)).collect();
+    let mut keyed: Vec<(String, String)> = Vec::new();
+    for change in &changes {
+        match divided(base, change)? {
+            Some(keys) => keyed.extend(keys),
+            None => keyed.extend(keys(change).into_iter().map(|(key, value)| (key.to_owned(), value.to_owned()))),
+        }
+    }
+    let keyed: Vec<_> = keyed.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
     machine::resolve_changed(base, name, &changes.join(", "), &keyed).and_then(with_known_protocol)
+}
+
+/// The keys of a division of each socket of `base` into nodes, if a change is one: the sizes of a node follow from the number.
+fn divided(base: &str, change: &str) -> Result<Option<Vec<(String, String)>>, DescriptionError> {
+    let named = DIVISIONS.iter().find(|(word, ..)| *word == change);
+    let numbered = || change.split_once('=').filter(|(word, _)| *word == NODES).and_then(|(_, number)| number.parse().ok());
+    let (nodes, clusters, others) = match (named, numbered()) {
+        (Some(&(_, nodes, others)), _) => (nodes, Some(nodes), others),
+        (None, Some(nodes)) => (nodes, None, &[][..]),
+        (None, None) => return Ok(None),
+    };
+    let description = machine::load(base)?;
+    let mut keys = vec![("server.nodes_per_socket", nodes)];
+    keys.extend(clusters.map(|clusters| ("server.clusters_per_socket", clusters)));
+    if let Some(server) = &description.server {
+        let cores = description.topology.processors / server.sockets;
+        let memories = description.memory.controllers * server.nodes_per_socket;
+        let each = |all: u32| (all / nodes.max(1)).max(1);
+        keys.extend([("topology.processors_per_node", each(cores)), ("memory.controllers", each(memories))]);
+    }
+    let others = others.iter().map(|&(key, value)| (key.to_owned(), value.to_owned()));
+    Ok(Some(keys.into_iter().map(|(key, value)| (key.to_owned(), value.to_string())).chain(others).collect()))
 }
 
 /// Refuses a directory protocol that there is not, or that cannot run so; a description by itself knows none.
@@ -155,6 +196,10 @@ fn keys(change: &str) -> Vec<(&str, &str)> {
             // A number where none belongs stays part of the word, which is then refused.
             numbered.unwrap_or_else(|| vec![("os.placement", policy)])
         }
+        Some((SNOOP, mode)) => {
+            let known = SNOOPS.iter().find(|(word, _)| *word == mode);
+            vec![("home.kind", known.map_or(mode, |(_, kind)| kind)), ("home.entries", "0")]
+        }
         Some((key, value)) if key.contains('.') => vec![(key, value)],
         _ => vec![(PROTOCOL, change)],
     }
@@ -191,6 +236,25 @@ mod tests {
         let message = |name: &str| load(name).expect_err(name).to_string();
         assert!(message("arctic+placement=round-robin=2").contains("os.placement = \"round-robin=2\""));
         assert!(message("arctic+placement=fixed=first").contains("os.fixed_node = \"first\""));
+    }
+
+    #[test]
+    fn the_sockets_of_servers_are_divided_by_words() {
+        let of = |name: &str| {
+            let machine = load(name).unwrap_or_else(|error| panic!("{error}"));
+            let (server, topology) = (machine.server.expect("a server"), machine.topology);
+            (topology.nodes(), topology.processors_per_node, server.clusters_per_socket, machine.memory.controllers)
+        };
+        assert_eq!(of("xeon-8269cy-2s"), (2, 26, 1, 2));
+        assert_eq!(of("xeon-8269cy-2s+snc2"), (4, 13, 2, 1));
+        assert_eq!(of("xeon-e5-2699v3-2s+cod"), (4, 9, 2, 1));
+        assert_eq!([1, 2, 4].map(|nodes| of(&format!("epyc-7702-2s+nps={nodes}")).0), [2, 4, 8]);
+        let kind = |name: &str| load(name).expect(name).home.expect("a home").kind;
+        assert_eq!(kind("xeon-e5-2699v3-2s+snoop=early"), machine::description::HomeKind::EarlySnoop);
+        let message = |name: &str| load(name).expect_err(name).to_string();
+        assert!(message("xeon-e5-2699v3-2s+snoop=late").contains("home.kind = \"late\""));
+        assert!(message("epyc-7702-2s+nps=3").contains("server.nodes_per_socket"));
+        assert!(message("arctic+nps=2").contains("server.nodes_per_socket"));
     }
 
     #[test]

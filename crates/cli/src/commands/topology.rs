@@ -240,5 +240,6 @@ fn place(place: RouterPlace) -> String {
         RouterPlace::LinkInterface { ring, position } => format!("link interface {position} of SCI ring {ring}"),
         RouterPlace::Switch { ring } => format!("switch of SCI ring {ring}"),
         RouterPlace::Ideal => "ideal network of all nodes".to_owned(),
+        RouterPlace::Socket { socket } => format!("socket {socket}"),
     }
 }

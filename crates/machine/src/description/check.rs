@@ -3,6 +3,7 @@
 use units::Bytes;
 
 use super::check_caches::check_caches;
+use super::check_server::check_server;
 use super::kind::{Alternatives, quoted};
 use super::wiring::{MOST_CLUSTERS, MOST_LEAF_ROUTERS};
 use super::{
@@ -31,6 +32,7 @@ pub(super) fn check(description: &Description) -> Result<(), Conflict> {
     topology(description)?;
     processor(description)?;
     check_caches(description)?;
+    check_server(description)?;
     translations(description)?;
     directory(description)?;
     network(description)?;
@@ -63,6 +65,7 @@ fn topology(description: &Description) -> Result<(), Conflict> {
         TopologyKind::Ring => (4, MOST_PROCESSORS, "router"),
         TopologyKind::Mesh => (2, MOST_PROCESSORS, "router"),
         TopologyKind::SciRing | TopologyKind::Crossbar | TopologyKind::Ideal => (4, MOST_PROCESSORS, "node"),
+        TopologyKind::Sockets => (4, MOST_PROCESSORS, "socket"),
     };
     if spec.nodes_per_router > most_on_router {
         let reason = format!("a {router} of topology.kind = {} has fewer ports for nodes", quoted(spec.kind.word()));
@@ -335,7 +338,9 @@ fn memories(description: &Description) -> Result<(), Conflict> {
     let chip = match description.controller.kind {
         ControllerKind::Hub => "a Hub has one memory, with the directory beside it",
         ControllerKind::Magic => "MAGIC has one memory, and no part of its own for another",
-        ControllerKind::Sci | ControllerKind::SnoopingBus | ControllerKind::Cluster => return Ok(()),
+        ControllerKind::Sci | ControllerKind::SnoopingBus | ControllerKind::Cluster | ControllerKind::Server => {
+            return Ok(());
+        }
     };
     match description.memory.controllers {
         1 => Ok(()),
@@ -378,6 +383,7 @@ fn never_moves_pages(description: &Description) -> Option<&'static str> {
             Some("no handler of an ideal protocol (directory.ideal) counts references or copies lines")
         }
         ControllerKind::Sci => Some("no SCI controller counts references or copies pages"),
+        ControllerKind::Server => Some("no home agent of a server counts references or copies pages"),
         ControllerKind::Cluster if description.miss_counters.is_none() => {
             Some("no device of this cluster counts misses (miss_counters.threshold)")
         }

@@ -88,6 +88,8 @@ pub struct ProcessorTiming {
     pub one_page_shift: u32,
     /// Bytes that one TLB entry covers, a shift.
     pub page_shift: u32,
+    /// Bytes that one TLB entry covers of memory under physical addresses, a shift: a large page, if there are any.
+    pub physical_shift: u32,
     /// Time of a TLB refill.
     pub translation_miss: Duration,
     /// Entries of the TLB.
@@ -143,6 +145,10 @@ impl ProcessorTiming {
             line_shift: shift(coherent.line),
             one_page_shift: shift(tlb.page),
             page_shift: shift(tlb.page) + tlb.pages_per_entry.trailing_zeros(),
+            physical_shift: match tlb.large_page {
+                Bytes(0) => shift(tlb.page) + tlb.pages_per_entry.trailing_zeros(),
+                large => shift(large),
+            },
             translation_miss: tlb.miss,
             translation_entries: tlb.entries as usize,
         }
