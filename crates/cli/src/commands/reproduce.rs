@@ -19,7 +19,8 @@ use crate::progress;
 #[command(
     after_help = "Papers: prestor (L. Prestor's thesis of 2001 on the Origin 2000), seidl (S. Seidl's study of 1997 on the same),
 flash (the FLASH dissertation; flash/sharing is an additional study: its protocols on synthetic sharing patterns),
-hexsel (R. Hexsel and N. Topham on SCI rings), lai (A.-C. Lai and B. Falsafi on clusters of SMPs).
+hexsel (R. Hexsel and N. Topham on SCI rings), lai (A.-C. Lai and B. Falsafi on clusters of SMPs), servers (published
+measurements of servers of today: mlc and rome).
 Figures to which a machine was calibrated are marked *; all others are predictions. Tables whose published figures are not in
 this repository show simulated figures only.
 

@@ -72,7 +72,11 @@ impl BenchCommand {
             draw_curves(self.output.files(), &records, directory)?;
         }
         if output.wants_table() {
-            print(tables(TITLE, &records, &view))?;
+            print(if self.experiments.is_empty() {
+                self.suite_tables(suite, TITLE, &records, &view)
+            } else {
+                tables(TITLE, &records, &view)
+            })?;
         }
         output.finish()
     }
