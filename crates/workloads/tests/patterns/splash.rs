@@ -216,7 +216,8 @@ fn subtrees_are_changed_by_their_threads_alone() {
                 assert_eq!(*users.entry(each.word).or_insert(thread), thread, "{program:?}: word {}", each.word);
             }
         }
-        assert!(!users.is_empty(), "{program:?} on {threads}");
+        // The tree of a small mesh may have no subtree that is small enough for one of many threads.
+        assert!(!users.is_empty() || threads > 1 && length * width < 100, "{program:?} on {threads}");
     }
 }
 
