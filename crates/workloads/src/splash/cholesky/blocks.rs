@@ -177,7 +177,7 @@ impl<'r, R> Factor<'r, R> {
             }
             // Above the diagonal nothing is wanted.
             let from = if lower == upper { start } else { 0 };
-            for row in from..found.len() {
+            for (row, &place) in found.iter().enumerate().skip(from) {
                 let mut sums = [0.0; 2];
                 for (column, both) in multipliers.iter().enumerate() {
                     let value = rows.load(thread, row * width + column);
@@ -187,7 +187,7 @@ impl<'r, R> Factor<'r, R> {
                 }
                 for (number, column) in pair.clone().enumerate().filter(|&(_, column)| lower != upper || column <= row)
                 {
-                    let at = found[row] * wide + places[column];
+                    let at = place * wide + places[column];
                     let before = results.load(thread, at);
                     results.store(thread, at, before - sums[number]);
                 }
@@ -234,13 +234,13 @@ impl<'r, R> Factor<'r, R> {
             .collect();
         for row in 0..self.blocks.block(name).places.len() {
             let mut done: Vec<f64> = Vec::with_capacity(width);
-            for column in 0..width {
+            for (column, inverse) in inverses.iter().enumerate() {
                 let mut left = values.load(thread, row * width + column);
                 for (before, known) in done.iter().enumerate() {
                     left -= known * diagonal.load(thread, column * width + before);
                     thread.instructions(MULTIPLY);
                 }
-                done.push(left * inverses[column]);
+                done.push(left * inverse);
             }
             for (column, value) in done.into_iter().enumerate() {
                 values.store(thread, row * width + column, value);
