@@ -18,7 +18,8 @@ use crate::progress;
 #[command(
     after_help = "Papers: prestor (L. Prestor's thesis of 2001 on the Origin 2000), seidl (S. Seidl's study of 1997 on the same),
 flash (the FLASH dissertation; flash/sharing is a study of ours: its protocols on programs that share),
-hexsel (R. Hexsel and N. Topham on SCI rings), lai (A.-C. Lai and B. Falsafi on clusters of SMPs).
+hexsel (R. Hexsel and N. Topham on SCI rings), lai (A.-C. Lai and B. Falsafi on clusters of SMPs), servers (what was measured
+on servers of today: mlc and rome).
 Figures that a machine was calibrated on are marked: their error is that of a fit, all others are predictions.
 Tables whose figures are withheld print ours alone.
 

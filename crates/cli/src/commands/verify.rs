@@ -19,6 +19,7 @@ use random::{RandomFlags, RandomRun};
 #[derive(Args, Debug)]
 #[command(
     after_help = "Protocols: origin sci moesi mesi moesi-cluster; of nodes together with their buses: cluster cluster/mesi cluster/RC;
+of servers: server/haswell server/early server/directory server/skylake server/zen;
 of FLASH: bit-vector bit-vector/RH bit-vector/IC bit-vector/IR cv=2 cv=2/LB broadcast limited-pointer
 limited-pointer/B dynamic-pointer dynamic-pointer/IR dynamic-pointer/RAC hybrid hybrid/all-shared hybrid/IC hybrid/IR
 hybrid/RAC.
@@ -30,6 +31,7 @@ Examples:
   ccnuma verify origin --mutation skip-wait    a planted fault is found
   ccnuma verify sci --caches 4                 a longer list of sharers: 3.5 million states
   ccnuma verify cluster --caches 4 --processors-per-node 2
+  ccnuma verify server/skylake --processors-per-node 2    three cores in two sockets
   ccnuma verify hybrid --all --json            every configuration worth exploring, and the litmus tests
   ccnuma verify hybrid/IR --litmus message-passing
   ccnuma verify --all                          every protocol

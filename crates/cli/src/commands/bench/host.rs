@@ -70,7 +70,11 @@ impl BenchCommand {
             draw_curves(self.output.files(), &records, directory)?;
         }
         if output.wants_table() {
-            print(tables(TITLE, &records))?;
+            print(if self.experiments.is_empty() {
+                self.suite_tables(suite, TITLE, &records)
+            } else {
+                tables(TITLE, &records)
+            })?;
         }
         output.finish()
     }

@@ -4,7 +4,7 @@ mod flags;
 mod host;
 mod simulated;
 
-use bench::{Experiment, Layout, Placement, Plan, PlanError, Settings, State, SuiteScope};
+use bench::{Experiment, Layout, Placement, Plan, PlanError, Settings, State, Suite, SuiteScope};
 use clap::Args;
 use record::Record;
 use units::{CpuId, Duration, NodeId};
@@ -49,7 +49,7 @@ pub struct BenchCommand {
     #[arg(value_name = "EXPERIMENT", conflicts_with = "suite")]
     experiments: Vec<String>,
     /// Run a suite whose placements follow from the topology: local remote interventions invalidations random-sharers
-    /// hierarchy places cores nodes bandwidth loaded regions overview all [default: overview of this computer, local of a
+    /// hierarchy places cores nodes bandwidth loaded regions mlc overview all [default: overview of this computer, local of a
     /// simulated one].
     #[arg(long, value_name = "SUITE", conflicts_with_all = ["state", "home", "local", "remote"])]
     suite: Option<String>,
@@ -116,6 +116,11 @@ impl BenchCommand {
             search.bound = Duration::from_ns(bound);
         }
         Ok(scope)
+    }
+
+    /// The tables of a suite, or its text in the layout of Intel MLC.
+    fn suite_tables(&self, suite: Suite, title: &str, records: &[Record]) -> String {
+        if suite == Suite::Mlc { report::mlc(title, records) } else { tables(title, records) }
     }
 
     /// A suite derives its placements: those that were given would be ignored.

@@ -6,7 +6,7 @@ use experiments::{ExperimentError, Outcome, Outcomes, Reproduction, parallel, ru
 use machine::Resolved;
 use record::Record;
 
-use super::{BenchCommand, tables};
+use super::BenchCommand;
 use crate::failure::Failure;
 use crate::output::{Output, print};
 use crate::progress;
@@ -31,7 +31,7 @@ impl BenchCommand {
         let suite: Suite = self.suite.as_deref().unwrap_or("local").parse().map_err(Failure::input)?;
         let plans = suite.plans(&layout, &scope).map_err(Failure::input)?;
         if !suite.is_of_the_thesis() {
-            return self.measure(machine, &plans, |records, _| print(tables(title, records)));
+            return self.measure(machine, &plans, |records, _| print(self.suite_tables(suite, title, records)));
         }
         let published = Reproduction::of_suite(suite, &machine.description, scope).map_err(Failure::input)?;
         self.measure(machine, &plans, |_, outcomes| {
