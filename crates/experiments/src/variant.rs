@@ -116,8 +116,10 @@ fn divided(base: &str, change: &str) -> Result<Option<Vec<(String, String)>>, De
     if let Some(server) = &description.server {
         let cores = description.topology.processors / server.sockets;
         let memories = description.memory.controllers * server.nodes_per_socket;
-        let each = |all: u32| (all / nodes.max(1)).max(1);
-        keys.extend([("topology.processors_per_node", each(cores)), ("memory.controllers", each(memories))]);
+        // A number that does not divide them is refused for itself.
+        if nodes > 0 && cores.is_multiple_of(nodes) && memories.is_multiple_of(nodes) {
+            keys.extend([("topology.processors_per_node", cores / nodes), ("memory.controllers", memories / nodes)]);
+        }
     }
     let others = others.iter().map(|&(key, value)| (key.to_owned(), value.to_owned()));
     Ok(Some(keys.into_iter().map(|(key, value)| (key.to_owned(), value.to_string())).chain(others).collect()))

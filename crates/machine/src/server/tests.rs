@@ -78,13 +78,12 @@ proptest! {
 /// Servers that cannot be are refused with the key that most likely needs a change.
 #[test]
 fn impossible_servers_are_refused() {
-    let cases: [(&str, &[(&str, &str)], &str); 13] = [
+    let cases: [(&str, &[(&str, &str)], &str); 12] = [
         ("xeon-8180-2s", &[("topology.processors", "54")], "topology.processors = 54"),
-        ("xeon-8180-2s", &[("topology.kind", "\"crossbar\"")], "topology.kind"),
-        ("arctic", &[("topology.kind", "\"sockets\"")], "topology.kind"),
+        ("arctic", &[("topology.kind", "sockets")], "topology.kind"),
         ("xeon-8180-2s", &[("memory.controllers", "3")], "memory.controllers = 3"),
         ("xeon-8180-2s", &[("server.nodes_per_socket", "3")], "server.nodes_per_socket = 3"),
-        ("xeon-8180-2s", &[("server.network", "\"io-die\"")], "server.layout"),
+        ("xeon-8180-2s", &[("server.network", "io-die")], "server.layout"),
         ("xeon-8180-2s", &[("l3_slice.size_kib", "1000")], "l3_slice.size_kib = 1000"),
         ("xeon-8180-2s", &[("l3_slice.filter_sets", "0")], "l3_slice.filter_sets = 0"),
         ("xeon-8180-2s", &[("home.entries", "100")], "home.entries = 100"),
@@ -94,8 +93,7 @@ fn impossible_servers_are_refused() {
         ("epyc-7702-2s", &[("home.at_slice", "true")], "home.at_slice = true"),
     ];
     for (machine, changes, expected) in cases {
-        let changes: Vec<_> = changes.iter().map(|&(key, value)| (key, value.trim_matches('"'))).collect();
-        let refused = crate::resolve_changed(machine, machine, "", &changes).map(|found| found.description.name);
+        let refused = crate::resolve_changed(machine, machine, "", changes).map(|found| found.description.name);
         let message = refused.expect_err(expected).to_string();
         assert!(message.contains(expected), "{message}");
     }

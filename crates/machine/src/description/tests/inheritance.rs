@@ -34,8 +34,9 @@ fn names_that_stand_for_nothing_are_refused() {
     let message = |name: &str| load(name).expect_err("no such machine").to_string();
     assert_eq!(
         message("artic"),
-        "machine = \"artic\": unknown machine, did you mean arctic?; accepted: bitmap bootleg lego-oil arctic bwana \
-         stinger dresden dsm-cluster, origin2000-r10k-195-Np origin2000-r10k-250-Np origin2000-r12k-300-Np \
+        "machine = \"artic\": unknown machine, did you mean arctic?; accepted: bitmap bootleg lego-oil arctic \
+         bwana stinger dresden dsm-cluster xeon-e5-2699v3-2s xeon-8180-2s xeon-6252n-2s xeon-8269cy-2s xeon-8360y-2s \
+         xeon-8480-2s epyc-7702-2s epyc-9654-2s, origin2000-r10k-195-Np origin2000-r10k-250-Np origin2000-r12k-300-Np \
          origin2000-r12k-400-Np with an even N from 2 to 512, flash-Np flash-scaled-Np with any N from 1 to 64, \
          flash-ring-Np flash-mesh-Np flash-crossbar-Np flash-uncontended-Np with any N from 1 to 4096 (above 64 \
          with a protocol that represents so many nodes), sci-ring-Np sci-ring-33-Np with any N from 1 to 4096, \
