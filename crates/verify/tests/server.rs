@@ -5,13 +5,53 @@ mod pinned;
 
 use pinned::{BOTH, holds_with};
 use protocol::Access;
-use verify::{Config, Litmus, Order, Outcome, Property};
-
-/// Every access that a core can make.
-const EVERY: [Access; 5] =
-    [Access::Load, Access::InstructionFetch, Access::Store, Access::WritePrefetch, Access::UncachedRead];
+use verify::{Litmus, Order, Outcome, Property};
 
 #[test]
-fn two_cores_of_a_cluster_have_every_property() {
+fn clusters_have_every_property() {
     holds_with("server/haswell", 2, 2, &BOTH, (4_375, 13_269, 27));
+    holds_with("server/haswell", 2, 1, &BOTH, (26_078, 94_254, 57));
+    holds_with("server/early", 2, 1, &BOTH, (52_816, 154_528, 76));
+    holds_with("server/directory", 2, 1, &BOTH, (96_630, 437_414, 54));
+}
+
+#[test]
+fn three_cores_in_two_sockets_have_every_property_with_stores() {
+    const STORE: [Access; 1] = [Access::Store];
+    holds_with("server/haswell", 3, 2, &STORE, (6_250, 23_864, 32));
+    holds_with("server/early", 3, 2, &STORE, (11_280, 36_824, 36));
+    holds_with("server/directory", 3, 2, &STORE, (3_948, 14_552, 27));
+    holds_with("server/skylake", 3, 2, &STORE, (8_500, 31_764, 47));
+    holds_with("server/zen", 3, 2, &STORE, (5_138, 18_778, 27));
+}
+
+/// Processors of x86 and Arm observe nothing that an atomic memory does not allow them, on any protocol of servers.
+#[test]
+fn processors_that_reorder_observe_an_atomic_memory() {
+    for protocol in verify::protocols().filter(|protocol| protocol.name.starts_with("server/")) {
+        for litmus in &Litmus::REORDERED {
+            let run = protocol.run_litmus(litmus).expect("litmus tests are small");
+            if let Outcome::Counterexample(trace) = run.outcome {
+                panic!("{}: {}: {trace}", protocol.name, litmus.name);
+            }
+        }
+    }
+}
+
+/// What these processors relax can be observed: store buffers in store buffering, Arm's order in both tests. Message passing
+/// keeps its order on x86.
+#[test]
+fn the_order_of_processors_can_be_observed() {
+    let skylake = verify::protocol("server/skylake").expect("registered");
+    let observed = Litmus::REORDERED.map(|litmus| {
+        let strict = Litmus { allowed: Order::Sequential, ..litmus };
+        match skylake.run_litmus(&strict).expect("litmus tests are small").outcome {
+            Outcome::Ok => false,
+            Outcome::Counterexample(trace) => {
+                assert_eq!(trace.violation.property, Property::SequentialConsistency, "{trace}");
+                true
+            }
+        }
+    });
+    assert_eq!(observed, [false, true, true, true]);
 }
