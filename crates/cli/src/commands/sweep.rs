@@ -97,7 +97,7 @@ impl SweepCommand {
         }
         self.check(&study)?;
         if self.merge {
-            return self.merge(&study, &self.look());
+            return self.merge(&study, &self.open()?);
         }
         let named =
             |start: &String| study.named(start).map_err(|problem| Failure::Input(format!("--run {start}: {problem}")));
@@ -106,9 +106,7 @@ impl SweepCommand {
         if let Some(jobs) = self.jobs {
             parallel::limit(jobs.into()).map_err(Failure::run)?;
         }
-        let store = Store::open(&self.folder(), provenance::of_software()).map_err(|error| {
-            Failure::Input(format!("--into {error}; accepted: a directory that can be made and written to"))
-        })?;
+        let store = self.open()?;
         let tally = self.work(&study, &store, &places)?;
         if let Some((place, reason)) = tally.failed.first() {
             let (count, all, run) = (tally.failed.len(), places.len(), &study.runs[*place].row.run);
@@ -117,7 +115,7 @@ impl SweepCommand {
         if !asked.is_empty() {
             let study = Study { runs: chosen(study.runs, &asked), ..study };
             let merged = merge(&study, &store).map_err(Failure::run)?;
-            return self.print(&study, &merged);
+            return self.print(&study, &store, &merged);
         }
         let done = store.done().map_err(Failure::run)?;
         match study.runs.iter().filter(|run| !done.contains(&run.key)).count() {
@@ -139,6 +137,13 @@ impl SweepCommand {
         self.into.clone().unwrap_or_else(|| self.study.with_extension(ENDING))
     }
 
+    /// The directory, which is made if need be.
+    fn open(&self) -> Result<Store, Failure> {
+        let accepted = "a directory that can be made and written to";
+        let opened = Store::open(&self.folder(), provenance::of_software());
+        opened.map_err(|error| Failure::Input(format!("--into {error}; accepted: {accepted}")))
+    }
+
     /// The directory, which is not made.
     fn look(&self) -> Store {
         Store::look(&self.folder(), provenance::of_software())
@@ -153,16 +158,15 @@ impl SweepCommand {
         shard.map(Some).map_err(|error| Failure::Input(format!("--shard {text}: {error}")))
     }
 
-    /// Whether records can be written as they are wanted, before any work.
+    /// Whether records can be written as they are wanted, before any work: a table of CSV has columns of one kind.
     fn check(&self, study: &Study) -> Result<(), Failure> {
         match kinds(study) {
-            (true, false) => self.output.check::<SimulationRow>(),
             (false, true) => self.output.check::<Record>(),
-            _ => {
-                let folder = self.folder();
-                let file = folder.join("results.jsonl");
-                self.output.refuse(&format!("the study has records of two kinds, which {} holds", file.display()))
+            (true, true) => {
+                self.output.refuse_csv("the study has records of two kinds", "--json, or a study of one kind")?;
+                self.output.check::<SimulationRow>()
             }
+            _ => self.output.check::<SimulationRow>(),
         }
     }
 
@@ -244,11 +248,11 @@ impl SweepCommand {
         merged.write_lines(study, store, &mut lines)?;
         lines.flush()?;
         lines.complete()?;
-        self.print(study, &merged)
+        self.print(study, store, &merged)
     }
 
     /// Prints records, or writes them where they are wanted.
-    fn print(&self, study: &Study, merged: &Merged) -> Result<bool, Failure> {
+    fn print(&self, study: &Study, store: &Store, merged: &Merged) -> Result<bool, Failure> {
         let (simulations, measurements) = (&merged.simulations, &merged.measurements);
         let stats = simulations.iter().any(|row| row.processors.is_some());
         match kinds(study) {
@@ -271,9 +275,19 @@ impl SweepCommand {
                 output.finish()?;
             }
             _ => {
-                super::sim::print_tables(simulations, stats, &self.output.view())?;
-                print("\n")?;
-                print_measurements(study, measurements, &self.output.view())?;
+                if let Some(path) = self.output.json_file() {
+                    let kind = Kind::JsonLines(<SimulationRow as record::Row>::KIND);
+                    let mut lines = self.output.files().whole("--json", path, kind)?;
+                    merged.write_lines(study, store, &mut lines)?;
+                    lines.complete()?;
+                }
+                if self.output.replaces_table() {
+                    merged.runs.iter().try_for_each(|run| print(&run.text))?;
+                } else {
+                    super::sim::print_tables(simulations, stats, &self.output.view())?;
+                    print("\n")?;
+                    print_measurements(study, measurements, &self.output.view())?;
+                }
             }
         }
         Ok(simulations.iter().all(SimulationRow::is_right))

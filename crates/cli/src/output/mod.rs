@@ -150,6 +150,16 @@ impl OutputFlags {
         matches!((&self.json, &self.csv), (Some(None), _) | (_, Some(None)))
     }
 
+    /// Refuses `--csv` where records cannot be written so.
+    ///
+    /// # Errors
+    /// When it was given.
+    pub fn refuse_csv(&self, problem: &str, accepted: &str) -> Result<(), Failure> {
+        let Some(file) = &self.csv else { return Ok(()) };
+        let file = file.as_ref().map_or_else(|| "(no file)".to_owned(), |file| file.display().to_string());
+        Err(Failure::flag("--csv", file, problem, accepted))
+    }
+
     /// Refuses the flags where there is nothing to write records of.
     ///
     /// # Errors

@@ -10,7 +10,8 @@ const SCRIPT: &str = include_str!("executors.py");
 
 #[test]
 fn executors_of_python_whose_workers_are_killed_give_the_same_bytes() {
-    let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/test-python/bin/python");
+    let bin = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/test-python/bin");
+    let python = bin.join("python");
     let has = |module: &str| {
         let output = Command::new(&python).args(["-c", &format!("import {module}")]).output();
         output.is_ok_and(|output| output.status.success())
@@ -25,6 +26,9 @@ fn executors_of_python_whose_workers_are_killed_give_the_same_bytes() {
         }
         let folder = folder(STUDY);
         let mut command = Command::new(&python);
+        // Parsl starts programs of its own, which are beside the interpreter.
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{}:{path}", bin.display()));
         command.args(["-c", SCRIPT, env!("CARGO_BIN_EXE_ccnuma"), executor]).current_dir(folder.path());
         let printed = done(&command.output().expect("python starts"));
         assert_eq!(printed.trim(), "2 killed");

@@ -163,7 +163,7 @@ fn any_processes_and_any_kills_give_the_same_bytes() {
 /// A process that is killed in the middle of a run does not hold up others: they take it over.
 #[test]
 fn runs_of_the_killed_are_taken_over() {
-    let study = "[sim]\nmachines = \"flash-64p\"\nprograms = { name = \"fft\", points = 1048576 }\ncpus = [1]\n\
+    let study = "[sim]\nmachines = \"flash-64p\"\nprograms = { name = \"fft\", points = 262144 }\ncpus = [1]\n\
                  [bench]\nmachines = \"flash-4p\"\nlines = 64\niterations = 1\n";
     let folder = folder(study);
     let mut first = start(folder.path(), "-j 1");
@@ -308,7 +308,12 @@ print(len(table))
 "#;
     let output = Command::new(python).args(["-c", script]).current_dir(folder.path()).output().expect("python starts");
     done(&output);
-    fails(folder.path(), "--merge --csv=all.csv", 2, &["two kinds", "results.jsonl"]);
+    fails(folder.path(), "--merge --csv=all.csv", 2, &["--csv all.csv: ", "two kinds", "accepted: --json"]);
+    sweep(folder.path(), "--merge --json=all.jsonl");
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).expect("records");
+    assert_eq!(read("all.jsonl"), read("study.sweep/results.jsonl"));
+    let printed = sweep(folder.path(), "--merge --json");
+    assert!(read("all.jsonl").ends_with(&printed), "machines are described in files alone");
 }
 
 #[test]
