@@ -13,12 +13,13 @@ use super::markdown::{Rows, code, folded, prose};
 use crate::failure::Failure;
 
 /// The papers, by short name: what each is.
-const PAPERS: [(&str, &str); 5] = [
+const PAPERS: [(&str, &str); 6] = [
     ("prestor", "L. Prestor's thesis (2001): the SGI Origin 2000, its protocol, microbenchmarks and profiler"),
     ("flash", "The FLASH dissertation: directory protocols, occupancy, schedulers, software bottlenecks"),
     ("seidl", "S. Seidl (1997): access times by random windows, and a fit of the memory hierarchy to them"),
     ("hexsel", "R. Hexsel and N. Topham: SCI rings, linked-list coherence, comparison with DASH"),
     ("lai", "A.-C. Lai and B. Falsafi (2000): clusters of SMPs, page migration and replication, R-NUMA"),
+    ("servers", "Servers of today: what Intel MLC printed of two-socket servers, and what was measured of AMD Rome"),
 ];
 
 /// More rows than these are folded away.
