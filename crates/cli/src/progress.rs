@@ -51,7 +51,7 @@ pub fn bar(total: usize, what: impl Into<String>) -> Bar {
 fn left(state: &ProgressState, text: &mut dyn Write) {
     if state.pos() > 0 && state.len() > Some(state.pos()) {
         // Writing to a string cannot fail.
-        let _infallible = write!(text, " (left: {:#})", indicatif::HumanDuration(state.eta()));
+        let _infallible = write!(text, " ({:#} remaining)", indicatif::HumanDuration(state.eta()));
     }
 }
 

@@ -31,7 +31,7 @@ const SCREENS: &[&str] = &[
     "sim -m flash-scaled-16p fft --points 1024 --cpus 1,2,4,8 --barrier ideal,tree --placement first-touch,round-robin",
     "sim -m sci-ring-4p uniform --stats",
     "sim -m dsm-cluster-2x2+r-numa uniform --stats",
-    "diagnose -m flash-scaled-16p art --cpus 4 --rounds 1",
+    "diagnose -m flash-scaled-16p fft --points 1024 --cpus 4",
     "diagnose -- ./prog",
     "reproduce",
     "reproduce prestor/figure-6.2",

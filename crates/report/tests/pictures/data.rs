@@ -32,6 +32,24 @@ fn record(series: &str, experiment: &str, median: f64) -> Record {
     }
 }
 
+/// A line modified by every processor and loaded by every other: siblings, neighbours on a socket, another socket.
+pub fn cores(processors: u16) -> Vec<Record> {
+    let latency = |from: u16, to: u16| match (from, to) {
+        _ if from / 2 == to / 2 => 35.0,
+        _ if from / (processors / 2) == to / (processors / 2) => 70.0 + f64::from(from.abs_diff(to)) / 4.0,
+        _ => 160.0 + f64::from(from.abs_diff(to)),
+    };
+    let pairs = (0..processors).flat_map(|from| (0..processors).map(move |to| (from, to)));
+    let pair = |(from, to): (u16, u16)| Record {
+        state: "DEXT".into(),
+        local: CpuId(from),
+        remotes: vec![CpuId(to)],
+        locals: vec![CpuId(from)],
+        ..record("cores", "lmbench-read", latency(from, to))
+    };
+    pairs.filter(|(from, to)| from != to).map(pair).collect()
+}
+
 /// Areas in a hierarchy of three caches, on two kinds of pages.
 pub fn areas() -> Vec<Record> {
     let latency = |kib: u64, reach: u64| match kib {

@@ -173,6 +173,24 @@ fn gaps() {
     reviewed!("gaps", drawn(&Plot { title, x: Axis::linear("time (ms)"), y: Axis::linear("utilisation (%)"), series }));
 }
 
+/// Between every two processors of two sockets, and of so many that there is no room for numbers.
+#[test]
+fn heat_maps() {
+    for (name, processors) in [("heat map", 8), ("large heat map", 64)] {
+        let matrices = report::matrices(&data::cores(processors));
+        assert_eq!(matrices.len(), 1);
+        let svg = matrices[0].1.svg().expect("values");
+        let texts = checked(name, &svg);
+        for label in ["requester CPU", "owner CPU", "35.0 ns"] {
+            assert!(texts.iter().any(|text| text.text == label), "{name}: no `{label}`");
+        }
+        match processors {
+            8 => reviewed!("heat-map", svg),
+            _ => reviewed!("heat-map-large", svg),
+        }
+    }
+}
+
 #[test]
 fn axes_of_any_extent_have_room_for_their_labels() {
     let axes = [Axis::linear("x"), Axis::log2("x"), Axis::sizes("x")];

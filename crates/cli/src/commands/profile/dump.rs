@@ -7,8 +7,8 @@ use clap::Args;
 use profile::export;
 use profile::lines::Lines;
 use record::SampleRow;
-use trace::Trace;
 use trace::metric::{Evaluator, Resolved};
+use trace::{ObjectKind, Trace};
 
 use super::flags::{Nanoseconds, SECONDS, SelectionFlags, open};
 use super::{preamble, summary};
@@ -85,9 +85,6 @@ impl DumpCommand {
             if !selection.wants(about) {
                 return Ok(());
             }
-            if table {
-                print(lines.line(time, about, values.iter().copied()).unwrap_or_default())?;
-            }
             for (resolved, value) in metrics.iter().zip(values) {
                 let Some((value, estimate)) = *value else { continue };
                 let row = profile::lines::row(time, about, &resolved.metric, value, estimate);
@@ -98,6 +95,20 @@ impl DumpCommand {
             }
             Ok(())
         })?;
+        if table {
+            // One kind of objects after the other, each under one heading.
+            let mut kinds: Vec<ObjectKind> = metrics.iter().map(|resolved| resolved.metric.of).collect();
+            kinds.sort_unstable();
+            kinds.dedup();
+            for kind in kinds {
+                self.each(&trace, &metrics, |time, object, values| {
+                    let about = &trace.objects[object];
+                    let shown = about.kind == kind && selection.wants(about);
+                    let line = shown.then(|| lines.line(time, about, values.iter().copied())).flatten();
+                    print(line.unwrap_or_default())
+                })?;
+            }
+        }
         if let Some(parquet) = parquet {
             parquet.finish().map_err(Failure::run)?.complete()?;
         }

@@ -9,7 +9,7 @@ use profile::lines::{Lines, times, unix_now};
 use profile::session::{Keeper, drive};
 use profile::{CounterSource, Live, Sampler, Sources, Tee};
 use record::SampleRow;
-use trace::{Event, Preamble, TraceWriter};
+use trace::{Event, ObjectKind, Preamble, TraceWriter};
 
 use super::flags::{Nanoseconds, SECONDS, SamplerFlags, SelectionFlags};
 use super::observable::list;
@@ -165,7 +165,9 @@ impl Show {
                 continue;
             }
             let values = (0..live.metrics().len()).map(|metric| live.value(metric, object));
-            if output.wants_table() {
+            // Counts of the whole machine would need a heading of their own for every sample.
+            let asked = self.selection.all || !self.selection.metrics.is_empty();
+            if output.wants_table() && (asked || about.kind != ObjectKind::Machine) {
                 let line = self.lines.line(time, about, values.clone());
                 print(line.unwrap_or_default())?;
             }
