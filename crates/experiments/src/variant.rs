@@ -25,7 +25,7 @@ const WORDS: [(&str, &str); 3] =
 /// Systems of Lai and Falsafi 2000, Section 6: clusters whose devices have a page cache of 2.4 MB, as many pages as there are, or
 /// 1.2 MB, or count misses by page, so that pages migrate or are replicated.
 const SYSTEMS: [(&str, &[(&str, &str)]); 8] = [
-    ("cc-numa", &[("cluster.cache", "write-inclusive")]),
+    ("cc-numa", &[("cluster.cache", "inclusive")]),
     ("perfect", &[("cluster.cache", "infinite")]),
     ("r-numa", &[("page_cache.size_kib", "2456")]),
     ("r-numa-inf", &[("page_cache.size_kib", "4194304")]),

@@ -352,20 +352,17 @@ fn clusters_that_move_pages_survive() {
     ];
     for (base, changes, wanted) in &cases {
         let description = machine::resolve_changed(base, base, "", changes).unwrap().description;
-        let (mut moved, mut copied, mut collapsed, mut relocated) = (0, 0, 0, 0);
         for (seed, delay) in [(1, 0.0), (2, 500.0), (3, 5000.0)] {
             let references = 24_000 / description.topology.processors;
             let test = RandomTest { delay: Duration::from_ns(delay), references, lines: 512, ..RandomTest::new(seed) };
             let ahead = passes(&test, &description);
             let step = passes(&RandomTest { mode: Mode::LockStep, ..test }, &description);
             assert!(ahead == step, "{base} {changes:?}, seed {seed}, delay {delay} ns");
-            relocated += ahead.nodes.iter().filter_map(|node| node.pages).map(|pages| pages.relocations).sum::<u64>();
-            moved += ahead.paging.migrations;
-            copied += ahead.paging.replications;
-            collapsed += ahead.paging.collapses;
+            let relocated: u64 = ahead.nodes.iter().filter_map(|node| node.pages).map(|pages| pages.relocations).sum();
+            let paging = &ahead.paging;
+            let found = (paging.migrations > 5, paging.replications > 2 && paging.collapses > 0, relocated > 2);
+            assert_eq!(found, *wanted, "{base} {changes:?}, seed {seed}: {relocated} relocated, {paging:?}");
         }
-        let found = (moved > 15, copied > 4 && collapsed > 2, relocated > 6);
-        assert_eq!(found, *wanted, "{base} {changes:?}: {relocated} relocated, {moved}, {copied}, {collapsed}");
     }
 }
 

@@ -1,7 +1,6 @@
 //! A vehicle on a chequered floor: a scene of the size of SPLASH-2's `car`, whose own geometry may not stand here.
 //!
-//! Ten thousand polygons are assumed: no document that may be quoted tells their number. Two lights and the generations of rays
-//! were chosen so that about as many rays are traced as `car` has (one lock each: Woo and others, ISCA 1995, Table 1).
+//! Ten thousand polygons, the lights and the generations of rays are assumed: no document that may be quoted tells those of `car`.
 
 use std::f64::consts::{PI, TAU};
 
