@@ -50,11 +50,12 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { owner, prepared_ns, hit_ns, miss_ns, .. } = self;
         if !self.tells() {
-            return write!(f, "CPU {owner} cannot tell hits ({hit_ns:.1} ns) from misses ({miss_ns:.1} ns)");
+            return write!(f, "hits ({hit_ns:.1} ns) and misses ({miss_ns:.1} ns) of CPU {owner} do not differ");
         }
         write!(
             f,
-            "CPU {owner} finds {:.0} % of its lines in its cache ({prepared_ns:.1} ns; hits {hit_ns:.1}, misses {miss_ns:.1})",
+            "{:.0} % of the lines were in the cache of CPU {owner} ({prepared_ns:.1} ns; hits {hit_ns:.1}, misses \
+             {miss_ns:.1})",
             100.0 * (1.0 - self.missed())
         )
     }

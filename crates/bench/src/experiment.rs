@@ -275,7 +275,7 @@ impl FromStr for Experiment {
     fn from_str(name: &str) -> Result<Self, PlanError> {
         Self::ALL.into_iter().find(|experiment| experiment.name() == name).ok_or_else(|| {
             let names = Self::ALL.map(Self::name).join(" ");
-            PlanError::new("EXPERIMENT", name, "no such experiment", names)
+            PlanError::new("EXPERIMENT", name, "unknown experiment", names)
         })
     }
 }

@@ -202,20 +202,20 @@ impl Plan {
             return "in no cache".to_owned();
         }
         if self.experiment.ranges_over_an_array() {
-            return "touched before, as in the middle of a long run".to_owned();
+            return "touched before (steady state)".to_owned();
         }
         match self.state {
             State::Uown if self.experiment.is_ping_pong() => "handed back and forth".to_owned(),
-            State::Uown if self.experiment.is_stream() => "in caches full of lines of the same loop".to_owned(),
+            State::Uown if self.experiment.is_stream() => "caches full of lines of the same loop".to_owned(),
             State::Uown => "in no cache".to_owned(),
             State::Shrd if self.placement.remotes.is_empty() => format!("shared by CPU {locals}"),
             State::Shrd if self.sharers_drop() => {
-                format!("read by CPU {remotes} and {locals}, copies of {remotes} dropped")
+                format!("read by CPU {remotes} and {locals}, copies of {remotes} silently evicted")
             }
             State::Shrd => format!("read by CPU {remotes} and {locals}"),
             State::Cexh => format!("read by CPU {remotes}"),
-            State::Cexm => format!("read by CPU {remotes}, then dropped in silence"),
-            State::Dexd | State::Dext => format!("stored to by CPU {remotes}"),
+            State::Cexm => format!("read by CPU {remotes}, then silently evicted"),
+            State::Dexd | State::Dext => format!("modified by CPU {remotes}"),
         }
     }
 
@@ -233,7 +233,7 @@ impl Plan {
         self.validate_places(layout)?;
         self.validate_roles(layout)?;
         if !self.experiment.states().contains(&self.state) {
-            let problem = format!("{} means nothing in this state", self.experiment);
+            let problem = format!("{} does not apply to this state", self.experiment);
             return Err(PlanError::new(
                 "--state",
                 self.state.name(),
@@ -253,7 +253,7 @@ impl Plan {
             return Err(PlanError::new("--home", home.to_string(), problem, layout.accepted_nodes()));
         }
         if locals.is_empty() {
-            return Err(PlanError::new("--local", "(none)", "a requester is needed", layout.accepted_cpus()));
+            return Err(PlanError::new("--local", "(none)", "no requester given", layout.accepted_cpus()));
         }
         for (flag, cpus) in [("--local", locals), ("--remote", remotes)] {
             for (i, cpu) in cpus.iter().enumerate() {
@@ -283,11 +283,11 @@ impl Plan {
             return Err(PlanError::new("--local", list, format!("{} has one requester", self.experiment), "one CPU"));
         }
         if self.experiment == Experiment::LoadedRead && locals.len() < 2 {
-            let problem = "nobody loads the memory: the first CPU measures, the others make traffic";
-            return Err(PlanError::new("--local", list(locals), problem, "two CPUs or more"));
+            let problem = "no traffic: the first CPU measures, the others generate traffic";
+            return Err(PlanError::new("--local", list(locals), problem, "two or more CPUs"));
         }
         if self.experiment.is_ping_pong() && (remotes.len() != 1 || remotes[0] == locals[0]) {
-            let problem = "ping-pong takes place between the local and one remote CPU";
+            let problem = "ping-pong needs one local and one remote CPU";
             let accepted = format!("{} other than the local one", layout.accepted_cpus());
             return Err(PlanError::new("--remote", list(remotes), problem, accepted));
         }
@@ -314,7 +314,7 @@ impl Plan {
     fn validate_numbers(&self, layout: &Layout) -> Result<(), PlanError> {
         let settings = &self.settings;
         if settings.iterations == 0 {
-            return Err(PlanError::new("--iterations", "0", "nothing would be measured", "1 or more"));
+            return Err(PlanError::new("--iterations", "0", "no measurement would be made", "1 or more"));
         }
         if let Some(lines) = settings.lines {
             let most = self.most_lines(layout);
@@ -322,18 +322,18 @@ impl Plan {
                 let problem = match most {
                     Some(most) if lines > 0 => {
                         format!(
-                            "{} in state {} needs caches that hold the list, at most {most}",
+                            "{} in state {}: the list must fit the caches, at most {most}",
                             self.experiment, self.state
                         )
                     }
-                    _ => "the list would be empty".to_owned(),
+                    _ => "the list is empty".to_owned(),
                 };
                 let accepted = most.map_or("1 or more".to_owned(), |most| format!("1..{most}"));
                 return Err(PlanError::new("--lines", lines.to_string(), problem, accepted));
             }
             let fit = LARGEST_LIST.0 / self.element_stride(layout).0.max(1);
             if lines > fit {
-                let problem = format!("the list would be larger than {LARGEST_LIST}");
+                let problem = format!("the list is larger than {LARGEST_LIST}");
                 return Err(PlanError::new("--lines", lines.to_string(), problem, format!("1..{fit}")));
             }
         }
@@ -347,15 +347,15 @@ impl Plan {
             extent::check_chunks(settings.array, settings.chunk, layout)?;
         }
         if settings.spacing == 0 {
-            return Err(PlanError::new("--spacing", "0", "all elements would be one", "1 line or more"));
+            return Err(PlanError::new("--spacing", "0", "all elements coincide", "1 line or more"));
         }
         if settings.round_trips == 0 {
-            return Err(PlanError::new("--round-trips", "0", "nothing would be measured", "1 or more"));
+            return Err(PlanError::new("--round-trips", "0", "no measurement would be made", "1 or more"));
         }
         if self.experiment == Experiment::LoadedRead
             && settings.traffic.reads.saturating_add(settings.traffic.writes) == 0
         {
-            return Err(PlanError::new("--traffic", "0:0", "no access at all", "READS:WRITES, not both zero"));
+            return Err(PlanError::new("--traffic", "0:0", "no accesses", "READS:WRITES, not both zero"));
         }
         Ok(())
     }

@@ -44,7 +44,7 @@ impl RestartSearch {
     /// When one of them is zero, or the series is too short to tell a stable stretch.
     pub(crate) fn validate(&self) -> Result<(), PlanError> {
         let refuse = |flag, value: String, accepted: &str| {
-            Err(PlanError::new(flag, value, "the restart search cannot end", accepted))
+            Err(PlanError::new(flag, value, "the restart search would not terminate", accepted))
         };
         if self.window == 0 {
             return refuse("--window", self.window.to_string(), "1 or more");
@@ -191,7 +191,7 @@ mod tests {
     fn a_series_too_short_to_settle_is_refused() {
         let search = RestartSearch { max_work: 29, ..RestartSearch::default() };
         let error = search.validate().expect_err("13 + 19 values are 0..=30");
-        assert_eq!(error.to_string(), "--max-work 29: the restart search cannot end; accepted: 30 or more");
+        assert_eq!(error.to_string(), "--max-work 29: the restart search would not terminate; accepted: 30 or more");
         // And the number named is enough for a constant series.
         let constant = std::iter::repeat_n(300.0, 31);
         assert_eq!(stable_stretch(constant, RestartSearch::default()), Some(12..31));

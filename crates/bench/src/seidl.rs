@@ -114,7 +114,7 @@ impl Probe {
         let largest = points.iter().map(|point| point.area).max().unwrap_or(Bytes(0));
         if largest > self.capacity() || largest.0 == 0 {
             let accepted = format!("up to {}", self.capacity());
-            let problem = "there is not so much memory";
+            let problem = "not enough memory";
             return Err(PlanError::new("--largest", largest.to_string(), problem, accepted).into());
         }
         platform.release_all();
@@ -229,7 +229,7 @@ impl Probe {
             stride: Some(point.window),
             window: Some(point.area),
             order: Some("random windows".to_owned()),
-            preparation: Some("touched before, as in the middle of a long run".to_owned()),
+            preparation: Some("touched before (steady state)".to_owned()),
             ..record::Conditions::default()
         };
         Record {

@@ -46,6 +46,8 @@ pub enum Series {
     Loaded,
     /// A map of memory.
     Regions,
+    /// A line passed between the caches of one node, or of two, by its home.
+    Transfers,
 }
 
 impl Series {
@@ -72,6 +74,7 @@ impl Series {
             Self::Bandwidth => "bandwidth",
             Self::Loaded => "loaded",
             Self::Regions => "regions",
+            Self::Transfers => "transfers",
         })
     }
 }

@@ -65,6 +65,6 @@ impl FromStr for State {
     /// By name, in any case.
     fn from_str(name: &str) -> Result<Self, PlanError> {
         let found = Self::ALL.into_iter().find(|state| state.name().eq_ignore_ascii_case(name));
-        found.ok_or_else(|| PlanError::new("--state", name, "no such coherence state", names(Self::ALL)))
+        found.ok_or_else(|| PlanError::new("--state", name, "unknown coherence state", names(Self::ALL)))
     }
 }

@@ -37,16 +37,21 @@ impl Failure {
     pub fn report(&self) -> ExitCode {
         match self {
             Self::Input(line) => {
-                eprintln!("error: {line}");
+                eprintln!("{} {line}", label());
                 ExitCode::from(2)
             }
             Self::Run(line) => {
-                eprintln!("error: {line}");
+                eprintln!("{} {line}", label());
                 ExitCode::from(1)
             }
             Self::Closed => ExitCode::SUCCESS,
         }
     }
+}
+
+/// What stands before the line of a failure.
+fn label() -> &'static str {
+    if crate::output::paints_errors() { "\x1b[1;31merror:\x1b[0m" } else { "error:" }
 }
 
 impl From<std::io::Error> for Failure {
@@ -105,13 +110,13 @@ fn of_number(error: &clap::Error) -> Option<Failure> {
     let source = std::error::Error::source(error)?;
     let (problem, accepted) = if let Some(error) = source.downcast_ref::<ParseIntError>() {
         match error.kind() {
-            IntErrorKind::PosOverflow => ("it is too large", format!("a whole number up to {}", u64::MAX)),
-            _ => ("it is no whole number", "a whole number in digits alone, as 1000000".to_owned()),
+            IntErrorKind::PosOverflow => ("too large", format!("a whole number up to {}", u64::MAX)),
+            _ => ("not a whole number", "a whole number such as 1000000".to_owned()),
         }
     } else if source.is::<ParseFloatError>() {
-        ("it is no number", "a number, as 2.5".to_owned())
+        ("not a number", "a number such as 2.5".to_owned())
     } else {
-        ("it is out of range", range(&source.to_string())?)
+        ("out of range", range(&source.to_string())?)
     };
     // The name of the flag, without that of its value.
     Some(Failure::flag(flag.split(' ').next().unwrap_or(flag), value, problem, accepted))

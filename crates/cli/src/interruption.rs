@@ -167,12 +167,12 @@ fn end() -> ! {
     }
     let safe = match state.complete {
         _ if !told.is_empty() => None,
-        0 => Some("nothing was written".to_owned()),
+        0 => Some("no file was written".to_owned()),
         1 => Some("1 file is complete".to_owned()),
         complete => Some(format!("{complete} files are complete")),
     };
     let mut parts: Vec<String> = progress.into_iter().chain(told).chain(safe).collect();
-    parts.push(state.how_to_go_on.clone().unwrap_or_else(|| "to go on, run it again".to_owned()));
+    parts.push(state.how_to_go_on.clone().unwrap_or_else(|| "to continue, run the command again".to_owned()));
     // Standard error may be closed.
     let _unheard = writeln!(io::stderr(), "interrupted: {}", parts.join("; "));
     std::process::exit(128 + signal().unwrap_or(SIGINT))

@@ -17,11 +17,11 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use failure::Failure;
 
-/// What a memory access costs on a cache-coherent NUMA machine, and where a program's accesses go.
+/// Memory performance of cache-coherent NUMA machines, real or simulated: microbenchmarks, profiler, simulator.
 #[derive(Parser, Debug)]
 #[command(
     name = "ccnuma",
@@ -29,17 +29,18 @@ use failure::Failure;
     max_term_width = 110,
     after_help = "Examples:
   ccnuma bench                             measure this computer, in under a minute
-  ccnuma topology                          what this computer is made of
-  ccnuma bench -m arctic --suite local     local latencies and bandwidths beside the published ones
-  ccnuma topology -m stinger --svg s.svg   what a 128-processor machine is wired from
-  ccnuma reproduce prestor/4.11            remote latency by distance: ours, theirs, error
-  ccnuma fit -m dresden                    recover what a machine's parts cost from measurements
+  ccnuma topology                          topology of this computer
+  ccnuma bench -m arctic --suite local     local latencies and bandwidths, simulated and published
+  ccnuma topology -m stinger --svg s.svg   topology of a 128-processor machine
+  ccnuma reproduce prestor/4.11            remote latency by distance: simulated, published, error
+  ccnuma fit -m dresden                    fit the costs of a machine's parts to measurements
   ccnuma sim -m arctic migratory --stats   run a program on a simulated machine
-  ccnuma diagnose -m flash-scaled-32p art  why it does not scale, and what repairing it gains
-  ccnuma cc -O2 fft.c -o fft -lm           compile a program of your own for simulation
-  ccnuma sar 1                             what this computer's nodes do, second by second
-  ccnuma run -- ./prog                     start a program and sample where it runs and has its memory
-  ccnuma verify origin                     explore every reachable state of a protocol
+  ccnuma sweep study.toml                  many runs, on one machine or by a cluster's scheduler
+  ccnuma diagnose -m flash-scaled-32p art  find bottlenecks, and the gain of remedies
+  ccnuma cc -O2 fft.c -o fft -lm           compile your own program for simulation
+  ccnuma sar 1                             activity of this computer's nodes, every second
+  ccnuma run -- ./prog                     run a program and sample its CPUs and memory placement
+  ccnuma verify origin                     explore all reachable states of a protocol
 
 Exit codes: 0 done, 1 ran and found a failure, 2 bad input, 130 or 143 interrupted by SIGINT or SIGTERM."
 )]
@@ -57,6 +58,7 @@ enum Command {
     Fit(Box<commands::fit::FitCommand>),
     Verify(commands::verify::VerifyCommand),
     Sim(Box<commands::sim::SimCommand>),
+    Sweep(commands::sweep::SweepCommand),
     Diagnose(Box<commands::diagnose::DiagnoseCommand>),
     Report(Box<commands::report::ReportCommand>),
     Reproduce(commands::reproduce::ReproduceCommand),
@@ -69,6 +71,8 @@ enum Command {
     Info(commands::profile::info::InfoCommand),
     Dump(Box<commands::profile::dump::DumpCommand>),
     Schema(commands::schema::SchemaCommand),
+    #[command(hide = true)]
+    Manual(commands::manual::ManualCommand),
     Completions(commands::completions::CompletionsCommand),
     Man(commands::man::ManCommand),
 }
@@ -86,6 +90,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Fit(command) => command.run().map(|()| true),
         Command::Verify(command) => command.run(),
         Command::Sim(command) => command.run(),
+        Command::Sweep(command) => command.run(),
         Command::Diagnose(command) => command.run(),
         Command::Report(command) => command.run(),
         Command::Reproduce(command) => command.run().map(|()| true),
@@ -94,6 +99,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Info(command) => command.run().map(|()| true),
         Command::Dump(command) => command.run().map(|()| true),
         Command::Schema(command) => command.run().map(|()| true),
+        Command::Manual(command) => command.run(&CommandLine::command()).map(|()| true),
         Command::Completions(command) => command.run().map(|()| true),
         Command::Man(command) => command.run().map(|()| true),
     };

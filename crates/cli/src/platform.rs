@@ -11,8 +11,8 @@ pub const HOST: &str = "host";
 /// The machine flag of commands that work on one machine.
 #[derive(Args, Debug, Clone)]
 pub struct MachineFlag {
-    /// The machine: host is this computer; or a name from `ccnuma machines`, origin2000-PROC-CPUSp, flash-CPUSp, or a TOML
-    /// file; with changes after it: +PROTOCOL for another directory protocol, +TABLE.KEY=VALUE for any parameter.
+    /// Machine: host (this computer), a name from `ccnuma machines`, origin2000-PROC-CPUSp, flash-CPUSp, or a TOML file;
+    /// optionally followed by changes: +PROTOCOL for another directory protocol, +TABLE.KEY=VALUE for any parameter.
     #[arg(short = 'm', long = "machine", value_name = "MACHINE", default_value = HOST)]
     name: String,
 }
@@ -20,8 +20,8 @@ pub struct MachineFlag {
 /// The machine flag of commands that work on several simulated machines.
 #[derive(Args, Debug, Clone)]
 pub struct MachinesFlag {
-    /// A simulated machine (repeatable): a name from `ccnuma machines`, origin2000-PROC-CPUSp, flash-CPUSp, or a TOML file;
-    /// with changes after it: +PROTOCOL for another directory protocol, +TABLE.KEY=VALUE for any parameter.
+    /// Simulated machine (repeatable): a name from `ccnuma machines`, origin2000-PROC-CPUSp, flash-CPUSp, or a TOML file;
+    /// optionally followed by changes: +PROTOCOL for another directory protocol, +TABLE.KEY=VALUE for any parameter.
     #[arg(short = 'm', long = "machine", value_name = "MACHINE")]
     names: Vec<String>,
 }
@@ -43,7 +43,7 @@ impl MachinesFlag {
     /// When none or this computer is asked for, there is no such machine, or it cannot be varied so.
     pub fn varied(&self, variations: &experiments::Variations) -> Result<Vec<machine::Resolved>, Failure> {
         if self.names.is_empty() || self.names.iter().any(|name| name == HOST) {
-            return Err(refused("programs run on simulated machines".to_owned()));
+            return Err(refused("programs run only on simulated machines".to_owned()));
         }
         let resolve =
             |name: &String| variations.of(name).map_err(|error| Failure::input(format!("-m {name}: {error}")));
@@ -80,7 +80,7 @@ impl MachineFlag {
     pub fn simulated(&self, lacking: &str) -> Result<Description, Failure> {
         match self.machine()? {
             Machine::Simulated(resolved) => Ok(resolved.description),
-            Machine::Host => Err(refused(format!("this computer shows {lacking}"))),
+            Machine::Host => Err(refused(format!("unavailable for this computer: {lacking}"))),
         }
     }
 }

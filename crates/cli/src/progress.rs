@@ -1,15 +1,20 @@
-//! One progress display on standard error, and only where a person is looking. How far a command is, is known in any case.
+//! One progress display on standard error, and only where a person is looking. How far a command is, is known in any case, and
+//! told in lines to a program that asks for them (`CCNUMA_PROGRESS=lines`), such as the Python package.
 
 use std::fmt::Write;
 use std::io::{self, IsTerminal};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 /// The displays there are, the innermost last: what an interruption clears, and tells of.
 static SHOWN: Mutex<Vec<ProgressBar>> = Mutex::new(Vec::new());
+
+/// Whether another program reads how far this one is: a line `progress: DONE of ALL WHAT` for each step, `?` for an unknown number.
+static LINES: LazyLock<bool> =
+    LazyLock::new(|| std::env::var_os("CCNUMA_PROGRESS").is_some_and(|asked| asked == "lines"));
 
 /// How long a program runs before something is said, and how much longer each time.
 const FIRST_WORD: Duration = Duration::from_secs(5);
@@ -27,7 +32,8 @@ pub struct Bar(ProgressBar);
 /// A bar of `total` steps; shown only if standard error is a terminal.
 pub fn bar(total: usize, what: impl Into<String>) -> Bar {
     let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr());
-    let template = if total == 1 { "{spinner} {msg} {elapsed}" } else { "{msg} {bar:40} {pos}/{len} {elapsed}{left}" };
+    let template =
+        if total == 1 { "{spinner} {msg} {elapsed}" } else { "{msg} {bar:40} {pos}/{len} {prefix}{elapsed}{left}" };
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style.with_key("left", left));
     }
@@ -36,7 +42,9 @@ pub fn bar(total: usize, what: impl Into<String>) -> Bar {
         bar.enable_steady_tick(TICK);
     }
     shown().push(bar.clone());
-    Bar(bar)
+    let bar = Bar(bar);
+    bar.tell();
+    bar
 }
 
 /// What is left to do, once there is something to judge by.
@@ -58,17 +66,38 @@ impl Bar {
     /// One more step is done.
     pub fn step(&self) {
         self.0.inc(1);
+        self.tell();
     }
 
     /// So many steps are done.
     pub fn at(&self, done: usize) {
         self.0.set_position(done as u64);
+        self.tell();
+    }
+
+    /// So many steps were done before this began: what is left is judged by those that follow.
+    pub fn begin_at(&self, done: usize) {
+        self.at(done);
+        self.0.reset_eta();
+    }
+
+    /// So many steps are under way.
+    pub fn running(&self, count: usize) {
+        self.0.set_prefix(format!("{count} running, "));
     }
 
     /// So many steps are done, of a number that grows.
     pub fn at_of(&self, done: usize, total: usize) {
         self.0.set_length(total as u64);
         self.at(done);
+    }
+
+    /// Tells a program that reads it how far the work is.
+    fn tell(&self) {
+        if *LINES {
+            let all = self.0.length().filter(|&all| all > 0).map_or_else(|| "?".to_owned(), |all| all.to_string());
+            eprintln!("progress: {} of {all} {}", self.0.position(), self.0.message());
+        }
     }
 }
 
@@ -104,7 +133,7 @@ pub fn beside_program<T>(what: String, far: impl Fn() -> Option<String> + Send, 
             let (begin, mut pause) = (Instant::now(), FIRST_WORD);
             while is_over.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
                 let far = far().map_or_else(String::new, |far| format!(": {far}"));
-                eprintln!("note: {what} has been running for {:.0} s{far}", begin.elapsed().as_secs_f64());
+                eprintln!("note: {what}: running for {:.0} s{far}", begin.elapsed().as_secs_f64());
                 pause *= 2;
             }
         });
@@ -132,8 +161,8 @@ pub fn say(line: impl std::fmt::Display) {
 pub fn stop() -> Option<String> {
     let shown = shown();
     let far = shown.first().map(|bar| match (bar.position(), bar.message(), bar.length()) {
-        (_, what, Some(1)) => format!("{what}: not done"),
-        (done, what, Some(all)) => format!("{done} of {all} {what} done, {} missing", all.saturating_sub(done)),
+        (_, what, Some(1)) => format!("{what}: not finished"),
+        (done, what, Some(all)) => format!("{done} of {all} {what} done, {} remaining", all.saturating_sub(done)),
         (done, what, None) => format!("{done} {what} done"),
     });
     shown.iter().for_each(ProgressBar::finish_and_clear);

@@ -32,9 +32,24 @@ pub fn of_software() -> Provenance {
     Provenance::of_software(VERSION, Some(COMMIT).filter(|commit| !commit.is_empty()))
 }
 
-/// Whether a record was made by this version, so that a run of now would make the same.
-pub fn is_ours(provenance: &Provenance) -> bool {
-    provenance.version == VERSION
+/// The version and commit of this software, as keys of runs have them.
+pub fn commit() -> String {
+    commit_of(&of_software())
+}
+
+/// The version and commit that a record tells.
+pub fn commit_of(provenance: &Provenance) -> String {
+    format!("{} {}", provenance.version, provenance.commit.as_deref().unwrap_or_default())
+}
+
+/// The same as [`commit`]; where no commit tells what this was built from, with a hash of the command itself.
+pub fn build() -> String {
+    let commit = commit();
+    if !COMMIT.is_empty() && !COMMIT.ends_with("-modified") {
+        return commit;
+    }
+    let content = std::env::current_exe().and_then(|command| experiments::content_digest(&command));
+    content.map_or(commit.clone(), |content| format!("{commit} {content}"))
 }
 
 /// Of what is measured on this computer from now on.

@@ -9,7 +9,7 @@ use serde_json::Value;
 fn this_computer_is_shown_without_a_flag() {
     let text = printed("topology");
     assert!(text.starts_with("host: "), "{text}");
-    for title in ["\nNodes\n", "\nCores\n", "\nPages\n", "\nWhat this process may use\n"] {
+    for title in ["\nNodes\n", "\nCores\n", "\nPages\n", "\nLimits of this process\n"] {
         assert!(text.contains(title), "no {title:?} in {text}");
     }
     assert_eq!(printed("topology -m host").lines().next(), text.lines().next());

@@ -42,7 +42,7 @@ fn a_simulated_program_leaves_a_trace() {
 #[test]
 fn what_cannot_be_looked_at_is_refused() {
     let cases = [
-        ("run -m lego-oil --metric speed -o /dev/null -- fft", "--metric speed: there is no such metric"),
+        ("run -m lego-oil --metric speed -o /dev/null -- fft", "--metric speed: unknown metric or counter"),
         ("run -m lego-oil --node 99 -o /dev/null -- fft", "--node 99: machine"),
         ("run -m lego-oil --link r9:1 -o /dev/null -- fft", "--link r9:1: machine"),
         ("run -m lego-oil --runon 99 -o /dev/null -- fft", "processor 99 does not exist"),

@@ -73,7 +73,7 @@ fn what_ccnuma_did_not_write_is_not_replaced() {
         let errors = text(&output.stderr);
         assert_eq!((output.status.code(), errors.lines().count()), (Some(2), 1), "ccnuma {line}: {errors}");
         assert!(errors.contains(" notes.t"), "ccnuma {line}: {errors}");
-        assert!(errors.contains("--force") || errors.contains("is no record"), "ccnuma {line}: {errors}");
+        assert!(errors.contains("--force") || errors.contains("is not a record"), "ccnuma {line}: {errors}");
         for name in ["notes.txt", "notes.toml"] {
             assert_eq!(fs::read_to_string(folder.path().join(name)).expect("there"), notes, "ccnuma {line}");
         }
@@ -141,8 +141,8 @@ fn a_full_disk_loses_no_table_and_the_error_names_the_file() {
         (format!("{bench} --json=/dev/full"), "--json", "lmbench-read"),
         (format!("{bench} --csv=/dev/full"), "--csv", "lmbench-read"),
         ("bench lmbench-read --iterations 1 --lines 64 --json=/dev/full".to_owned(), "--json", "lmbench-read"),
-        (format!("{sim} --json=/dev/full"), "--json", "where the time went"),
-        (format!("{sim} --svg /dev/full"), "--svg", "where the time went"),
+        (format!("{sim} --json=/dev/full"), "--json", "time breakdown"),
+        (format!("{sim} --svg /dev/full"), "--svg", "time breakdown"),
         ("verify sci --caches 2 --csv=/dev/full".to_owned(), "--csv", " ok "),
         ("reproduce prestor/4.6 --json=/dev/full".to_owned(), "--json", "Errors against the published"),
         ("fit -m origin2000-r12k-300-4p --model remote --json=/dev/full".to_owned(), "--json", "router"),
@@ -191,7 +191,7 @@ fn a_program_keeps_its_output_and_its_exit_code() {
     let output = run("echo its own words; exit 7");
     let errors = text(&output.stderr);
     assert_eq!((output.status.code(), text(&output.stdout)), (Some(7), "its own words\n".to_owned()), "{errors}");
-    assert!(errors.contains("From beginning to end") && errors.contains("ended with exit status 7"), "{errors}");
+    assert!(errors.contains("whole run, by process") && errors.contains("ended with exit status 7"), "{errors}");
     assert_eq!(run("exit 0").status.code(), Some(0));
     assert_eq!(run("kill -9 $$").status.code(), Some(137));
     assert_eq!(ccnuma("run -o /dev/null -- /no/such/program").status.code(), Some(2));

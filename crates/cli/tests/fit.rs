@@ -36,7 +36,7 @@ fn records_of_a_probe_give_the_same_fit_again() {
 #[test]
 fn what_the_data_leave_open_has_no_number() {
     let folder = tempfile::tempdir().expect("a folder");
-    let line = "fit -m origin2000-r10k-195-4p --model seidl --largest 16 --svg plots";
+    let line = "fit -m origin2000-r10k-195-4p --model seidl --largest 16 --svg plots --wide";
     let table = printed_in(folder.path(), line);
     let memory = table.lines().find(|line| line.contains("memory and its controller")).expect("a row");
     assert!(memory.contains("not determined: only its sum"), "{table}");
@@ -120,7 +120,7 @@ fn a_fit_that_its_simulation_confirms_says_so_level_by_level() {
     let folder = tempfile::tempdir().expect("a folder");
     measured(folder.path(), 20.0);
     let table = printed_in(folder.path(), "fit data.jsonl --machine-out mine.toml");
-    for row in ["level 1: fits", "level 1: load", "level 2: fits", "level 2: load", "beyond all caches: load"] {
+    for row in ["level 1: fits", "level 1: load", "level 2: fits", "level 2: load", "memory: load latency"] {
         assert!(table.contains(row), "no {row} in {table}");
     }
     assert!(!table.contains("NOT CONFIRMED"), "{table}");
@@ -141,11 +141,11 @@ fn a_fit_that_its_simulation_contradicts_says_so_loudly_and_fails() {
         assert!(!errors.contains("level 1: load"), "{errors}");
     }
     let text = std::fs::read_to_string(folder.path().join("mine.toml")).expect("written");
-    assert!(text.starts_with("# NOT CONFIRMED by its own simulation: level 2: load 180.00 ns"), "{text}");
+    assert!(text.starts_with("# NOT CONFIRMED by simulation: level 2: load 180.00 ns"), "{text}");
     let rows = rows(&String::from_utf8_lossy(&ccnuma_in(folder.path(), "fit data.jsonl --json").stdout));
     let row = rows.iter().find(|row| row["parameter"] == "level 2: load").expect("compared");
     assert_eq!(row["model"], "confirmation");
-    assert_eq!(row["note"], "the simulated machine differs: not confirmed");
+    assert_eq!(row["note"], "NOT CONFIRMED: the simulated machine differs");
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn bad_input_is_refused_in_one_line() {
     let cases: [(&str, &[&str]); 5] = [
         ("fit --model sidel", &["--model sidel", "seidl remote caches all"]),
         ("fit nothing.jsonl", &["nothing.jsonl", "cannot be read"]),
-        ("fit bad.jsonl", &["bad.jsonl", "line 1 is no record", "`schema`"]),
+        ("fit bad.jsonl", &["bad.jsonl", "line 1 is not a record", "`schema`"]),
         ("fit --machine-out mine", &["--machine-out mine", "FILE.toml"]),
         ("fit --model remote --machine-out mine.toml", &["--machine-out mine.toml", "--model all"]),
     ];

@@ -114,7 +114,7 @@ fn verify_has_printed_what_is_done() {
     let results = ended.printed.lines().filter(|line| line.contains(" ok ")).count();
     assert!(results >= 3, "{}", ended.printed);
     let line = ended.line();
-    assert!(line.contains(" runs done, ") && line.contains(" missing"), "{line}");
+    assert!(line.contains(" runs done, ") && line.contains(" remaining"), "{line}");
     let ended = interrupted("verify --all --json=done.jsonl", TERM, 0, |folder| has_a_line(&folder.join("done.jsonl")));
     let records = ended.records("done.jsonl").len();
     assert!(ended.line().contains(&format!("{records} records are in done.jsonl")), "{}", ended.line());
@@ -136,7 +136,7 @@ fn a_fit_writes_no_description() {
     let line = "fit --machine-out mine.toml --data-out data.jsonl";
     let ended = interrupted(line, INT, 0, writes_aside);
     assert_eq!(ended.files(), Vec::<String>::new());
-    assert!(ended.line().contains("nothing was written; to go on, run it again"), "{}", ended.line());
+    assert!(ended.line().contains("no file was written; to continue, run the command again"), "{}", ended.line());
     let simulated = "fit -m origin2000-r12k-300-64p --machine-out mine.toml";
     assert_eq!(interrupted(simulated, TERM, 0, writes_aside).files(), Vec::<String>::new());
 }
@@ -148,7 +148,7 @@ fn a_page_and_a_recording_are_written_as_a_whole_or_not_at_all() {
     {
         let ended = interrupted(line, INT, 0, writes_aside);
         assert_eq!(ended.files(), Vec::<String>::new(), "{line}");
-        assert!(ended.line().contains("nothing was written"), "{line}: {}", ended.line());
+        assert!(ended.line().contains("no file was written"), "{line}: {}", ended.line());
     }
 }
 
@@ -205,9 +205,9 @@ fn a_program_that_is_simulated_ends_too() {
     let words = ["sim", "-m", "flash-4p", "--json=runs.jsonl", "--", "./endless"];
     // Who has our standard output has ended if reading it has.
     let ended = interrupted_in(folder, &words, TERM, 1, |_| true);
-    assert!(ended.printed.starts_with("up\n") && ended.printed.contains("where the time went"), "{}", ended.printed);
+    assert!(ended.printed.starts_with("up\n") && ended.printed.contains("time breakdown"), "{}", ended.printed);
     assert!(
-        ended.said.contains("interrupted at ") && ended.said.contains("what was done until then"),
+        ended.said.contains("interrupted at ") && ended.said.contains("covers the run up to then"),
         "{}",
         ended.said
     );

@@ -62,7 +62,7 @@ fn threads_that_libraries_make_are_simulated() {
             let (complaints, record) = run();
             assert_eq!(figure(&record, "threads"), 5.0, "{way:?} {whole}");
             let is_native = way.len() == 1;
-            let said = complaints.contains("references of libparts.so are not seen: it was built without `ccnuma cc`");
+            let said = complaints.contains("references of libparts.so are not simulated: not built with `ccnuma cc`");
             assert_eq!(said, is_native, "{way:?} {whole}: {complaints}");
             assert_eq!(run().1, record, "{way:?} {whole}: a second run differs");
         }

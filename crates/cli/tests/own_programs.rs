@@ -87,6 +87,6 @@ fn the_number_of_processors_stands_in_arguments() {
     let refused = common::ccnuma_in(folder.path(), "sim -m flash-4p --cpus 2,5 -- ./add -p{cpus}");
     let errors = String::from_utf8_lossy(&refused.stderr);
     assert_eq!(refused.status.code(), Some(2), "{errors}");
-    assert!(errors.contains("--cpus 5") && errors.contains("accepted: 1 to 4"), "{errors}");
+    assert!(errors.contains("--cpus 5") && errors.contains("must be 1-4 on flash-4p"), "{errors}");
     assert!(refused.stdout.is_empty(), "nothing ran before it was refused");
 }

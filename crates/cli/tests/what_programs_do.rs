@@ -24,9 +24,7 @@ fn from_the_first_parallel_section_to_the_last_is_measured_with_any_number_of_th
                 let record = built.record();
                 let parsed: serde_json::Value = serde_json::from_str(&record).expect("a record");
                 assert_eq!(parsed["measured"], "sections", "{compiler} {threads}");
-                assert!(
-                    complaints(&output).contains("measured from its first parallel section to the end of its last: ")
-                );
+                assert!(complaints(&output).contains("measured from the first to the last parallel section: "));
                 (figure(&record, "time_ns"), figure(&record, "run_ns"))
             };
             let ((short, short_run), (long, long_run)) = (times("10"), times("200"));
@@ -53,7 +51,7 @@ fn runs_of_which_not_the_same_is_measured_are_compared_whole() {
     };
     let (one, told) = measured("1");
     assert_eq!(one.as_deref(), Some("whole"));
-    assert!(told.contains("measured whole: it has no parallel section"), "{told}");
+    assert!(told.contains("measured as a whole (no parallel section)"), "{told}");
     assert_eq!(measured("4").0.as_deref(), Some("sections"));
 }
 
@@ -218,7 +216,7 @@ fn threads_that_wait_in_the_kernel_wait_in_simulated_time() {
 fn waiting_for_what_never_comes_ends_and_is_named() {
     let built = Built::from_text("cc", "kernel.c", KERNEL, &["-O2", "-g", "-pthread"]);
     for (way, told) in [
-        ("silent", "what all threads wait for never comes: thread 0 in read called at main (kernel.c:"),
+        ("silent", "deadlock: all threads wait: thread 0 in read called at main (kernel.c:"),
         ("unhandled", "the program raised signal 10, for which it has no handler"),
         ("endless", "thread 1 in an endless loop called at spin (kernel.c:"),
         ("stream", "the program called fdopen for a pipe or a socket"),
@@ -279,7 +277,7 @@ int main(void)
     let first = text.lines().next().unwrap_or_default();
     assert!(first.starts_with("0.30 cycles a ns, processor 0, simulated, load 1"), "{text}{}", complaints(&output));
     let told = complaints(&output);
-    assert!(told.contains("/proc/cpuinfo, which the program reads, tells of this computer"), "{told}");
+    assert!(told.contains("/proc/cpuinfo, read by the program, describes this computer"), "{told}");
     assert!(told.contains("bound to processors on which others run"), "{told}");
     let record = built.record();
     let long = "x".repeat(50_000);

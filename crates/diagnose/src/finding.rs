@@ -126,8 +126,8 @@ impl Trial {
     /// What is done.
     pub fn describe(&self) -> String {
         match self {
-            Self::Place(pages) => format!("{} pages on the nodes that use them", pages.len()),
-            Self::Separate(words) => format!("{} pieces of lines on pages of their users", words.len()),
+            Self::Place(pages) => format!("{} pages placed on the nodes that use them", pages.len()),
+            Self::Separate(words) => format!("{} padded per-thread parts placed on their users' nodes", words.len()),
             Self::Machine(key, value) => format!("{key} = {value}"),
             Self::System(word) => format!("+{word}"),
             Self::Pin => "threads pinned".to_owned(),

@@ -40,7 +40,7 @@ impl Sight {
 
     /// In one sentence what was not examined, and why; `None` if everything was.
     pub fn limits(&self) -> Option<String> {
-        let part = |(classes, why): &(Vec<Class>, String)| format!("{}, because {why}", names(classes));
+        let part = |(classes, why): &(Vec<Class>, String)| format!("{} ({why})", names(classes));
         let parts: Vec<String> = self.unexamined.iter().map(part).collect();
         (!parts.is_empty()).then(|| format!("not examined: {}", parts.join("; ")))
     }
@@ -49,9 +49,9 @@ impl Sight {
     pub fn nothing_found(&self) -> String {
         let least = 100.0 * crate::WORTH_TELLING;
         match self.unexamined.is_empty() {
-            true => format!("nothing that costs more than {least:.0} % of the time"),
+            true => format!("no finding above {least:.0} % of the time"),
             false => format!(
-                "no finding of more than {least:.0} % of the time among what could be examined: {}",
+                "no finding above {least:.0} % of the time; examined: {}",
                 if self.examined.is_empty() { "nothing".to_owned() } else { names(&self.examined) }
             ),
         }
@@ -63,7 +63,7 @@ fn blindness(run: &Attribution, class: Class, has_fewer: bool) -> Option<String>
     let why = |evidence: &Evidence| match evidence {
         Evidence::FewerProcessors if has_fewer => None,
         Evidence::FewerProcessors => {
-            Some(run.unseen.get(evidence).cloned().unwrap_or_else(|| "no run on fewer processors was made".to_owned()))
+            Some(run.unseen.get(evidence).cloned().unwrap_or_else(|| "needs a run on fewer processors".to_owned()))
         }
         evidence => run.unseen.get(evidence).cloned(),
     };

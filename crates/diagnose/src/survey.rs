@@ -137,7 +137,7 @@ impl<'r> Survey<'r> {
 
     /// What an object is called.
     pub fn name(&self, object: Option<usize>) -> String {
-        object.map_or_else(|| "memory without a name".to_owned(), |object| self.run.objects[object].name.clone())
+        object.map_or_else(|| "unnamed memory".to_owned(), |object| self.run.objects[object].name.clone())
     }
 
     /// The place of the program that loses most at lines of which `counts` gives how much.

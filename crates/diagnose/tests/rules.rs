@@ -96,7 +96,7 @@ fn a_line_that_one_processor_stores_to_is_told_as_that() {
     }
     let found = found(&run);
     let told = &found[0].evidence;
-    assert!(told.contains("; one processor stores to words of a line of which others load other words"), "{told}");
+    assert!(told.contains("; one processor writes words of a line while others read other words of it"), "{told}");
 }
 
 #[test]
@@ -312,10 +312,14 @@ fn threads_that_wait_for_a_processor_are_a_finding_with_its_cost() {
     let found = found(&run);
     assert_eq!(found[0].class, Class::RunQueue, "{found:?}");
     assert!((found[0].cost - 0.67).abs() < 1e-9, "{found:?}");
-    assert!(found[0].evidence.contains("waited 67.0 % of their time"), "{}", found[0].evidence);
-    assert!(found[0].remedy.contains("no more threads than processors: 2 processors"), "{}", found[0].remedy);
+    assert!(found[0].evidence.contains("spent 67.0 % of their time in the run queue"), "{}", found[0].evidence);
+    assert!(
+        found[0].remedy.contains("at most as many threads as there are usable processors, 2 processors"),
+        "{}",
+        found[0].remedy
+    );
     let few = diagnose(&on_computer(&[(TIME / 2.0, TIME / 2.0); 2]), None);
-    assert!(few[0].remedy.contains("others run on them"), "two threads on two processors: {few:?}");
+    assert!(few[0].remedy.contains("reserve the processors"), "two threads on two processors: {few:?}");
     assert_eq!(classes(&on_computer(&[(TIME, 0.005 * TIME); 2])), [], "half a percent is not worth a word");
 }
 
@@ -337,25 +341,18 @@ fn threads_of_a_computer_that_seldom_change_processors_lose_nothing_by_it() {
 #[test]
 fn no_finding_is_claimed_for_what_could_not_be_examined() {
     let everything = Sight::of(&even(), true);
-    assert_eq!(
-        (everything.limits(), everything.nothing_found().as_str()),
-        (None, "nothing that costs more than 1 % of the time")
-    );
+    assert_eq!((everything.limits(), everything.nothing_found().as_str()), (None, "no finding above 1 % of the time"));
     let mut run = on_computer(&[(TIME, 0.0); 2]);
     for (evidence, why) in [(Evidence::Misses, "no precise events"), (Evidence::Locks, "locks do not show")] {
         run.unseen.insert(evidence, why.to_owned());
     }
     let sight = Sight::of(&run, false);
-    assert!(
-        sight
-            .nothing_found()
-            .starts_with("no finding of more than 1 % of the time among what could be examined: misplaced data")
-    );
+    assert!(sight.nothing_found().starts_with("no finding above 1 % of the time; examined: misplaced data"));
     assert!(sight.nothing_found().contains("run-queue wait"), "{}", sight.nothing_found());
     let limits = sight.limits().expect("some");
     for part in [
         "not examined: cache-line false sharing, page-level false sharing, node-level false sharing, hot spot, because no precise events",
-        "growing communication, because no run on fewer processors was made",
+        "growing communication, because needs a run on fewer processors",
         "lock contention, costly synchronisation, because locks do not show",
     ] {
         assert!(limits.contains(part), "{limits}");

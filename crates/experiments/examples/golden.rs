@@ -1,8 +1,8 @@
 //! Compares the whole golden record with what is measured now, or replaces it.
 //!
 //! `cargo run --release -p ccnuma-experiments --example golden` compares and fails where anything differs; `-- --write` replaces the record and the
-//! README's tables; `-- --write-runs` only the runs of programs, which take seconds; `-- --readme` only those tables, from the record
-//! as it is.
+//! README's tables; `-- --write hexsel/2` only the figures of that selection; `-- --write-runs` only the runs of programs, which take
+//! seconds; `-- --readme` only the README's tables, from the record as it is.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -15,6 +15,7 @@ use experiments::parallel;
 enum Wanted {
     Comparison,
     Record,
+    Part(&'static str),
     Runs,
     Readme,
 }
@@ -28,12 +29,13 @@ fn main() -> ExitCode {
     let wanted = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => Wanted::Comparison,
         ["--write"] => Wanted::Record,
+        ["--write", part] => match golden::selections().into_iter().find(|selection| selection.words == part) {
+            Some(selection) => Wanted::Part(selection.words),
+            None => return refused(&words),
+        },
         ["--write-runs"] => Wanted::Runs,
         ["--readme"] => Wanted::Readme,
-        _ => {
-            eprintln!("{}: accepted: nothing, --write, --write-runs or --readme", words.join(" "));
-            return ExitCode::from(2);
-        }
+        _ => return refused(&words),
     };
     match done(wanted) {
         Ok(code) => code,
@@ -42,6 +44,14 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Words that mean nothing here.
+fn refused(words: &[String]) -> ExitCode {
+    let parts: Vec<&str> = golden::selections().into_iter().map(|selection| selection.words).collect();
+    let accepted = "accepted: nothing, --write, --write-runs, --readme, or --write with one of";
+    eprintln!("{}: {accepted} {}", words.join(" "), parts.join(", "));
+    ExitCode::from(2)
 }
 
 fn done(wanted: Wanted) -> Result<ExitCode, Box<dyn std::error::Error>> {
@@ -53,6 +63,13 @@ fn done(wanted: Wanted) -> Result<ExitCode, Box<dyn std::error::Error>> {
     if wanted == Wanted::Runs {
         let record = GoldenRecord { runs: runs()?, ..GoldenRecord::read(&folder)? };
         record.write(&folder)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Wanted::Part(words) = wanted {
+        let selections = golden::selections().into_iter().filter(|selection| selection.words == words);
+        let record = GoldenRecord::read(&folder)?.with_figures(figures(selections)?);
+        record.write(&folder)?;
+        write_readme(&record)?;
         return Ok(ExitCode::SUCCESS);
     }
     let now = measured()?;
@@ -69,14 +86,20 @@ fn done(wanted: Wanted) -> Result<ExitCode, Box<dyn std::error::Error>> {
 
 /// Everything, on all cores.
 fn measured() -> Result<GoldenRecord, Box<dyn std::error::Error>> {
-    let mut record = GoldenRecord::default();
-    for selection in golden::selections() {
+    Ok(GoldenRecord { figures: figures(golden::selections())?, runs: runs()? })
+}
+
+/// The figures of these selections.
+fn figures(
+    selections: impl IntoIterator<Item = golden::Selection>,
+) -> Result<Vec<record::ReproductionRow>, Box<dyn std::error::Error>> {
+    let mut all = Vec::new();
+    for selection in selections {
         let start = std::time::Instant::now();
-        record.figures.extend(golden::published_figures(selection, |_, _| ())?);
+        all.extend(golden::published_figures(selection, |_, _| ())?);
         eprintln!("{}: {:.1} s", selection.words, start.elapsed().as_secs_f64());
     }
-    record.runs = runs()?;
-    Ok(record)
+    Ok(all)
 }
 
 /// The runs of programs.
@@ -101,5 +124,5 @@ fn runs() -> Result<Vec<golden::RunFigure>, Box<dyn std::error::Error>> {
 fn write_readme(record: &GoldenRecord) -> Result<(), Box<dyn std::error::Error>> {
     let file = root().join("README.md");
     let readme = std::fs::read_to_string(&file)?;
-    Ok(std::fs::write(&file, golden::with_accuracy(&readme, &golden::accuracy(&record.figures)?)?)?)
+    Ok(std::fs::write(&file, golden::with_accuracy(&readme, &golden::accuracy_by_paper(&record.figures)?)?)?)
 }

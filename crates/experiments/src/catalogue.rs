@@ -8,8 +8,8 @@ use crate::published::PublishedTable;
 use crate::tables::{
     Shape, cluster_costs, cluster_programs, directory_states, distance, generations, ideal, interventions,
     invalidation_time, invalidations, local, programs, read_latencies, remote_cache, restart_curves, router_delay,
-    routing_tables, sci_costs, sci_programs, seidl, shared_region, sharing, stride_diagram, transposes, upgrades,
-    utilisation, wait_time,
+    routing_tables, sci_costs, sci_programs, seidl, servers, shared_region, sharing, stride_diagram, transposes,
+    upgrades, utilisation, wait_time,
 };
 
 /// A published table, what its cells mean, and its form.
@@ -211,6 +211,8 @@ pub const ENTRIES: &[Entry] = entries! {
     "lai/figure-6" => cluster_programs::ClusterPrograms, None;
     "lai/figure-7" => cluster_programs::ClusterPrograms, None;
     "lai/figure-8" => cluster_programs::ClusterPrograms, None;
+    "servers/table-mlc" => servers::Mlc, None;
+    "servers/table-rome" => servers::Rome, None;
 };
 
 /// The entries that a selection names: all (empty), a paper (`prestor`), a table (`prestor/4.6`), a figure

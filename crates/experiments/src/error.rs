@@ -11,7 +11,7 @@ use crate::published::PublishedError;
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentError {
     /// No table or figure has this name.
-    #[error("{selection}: there is no such published table or figure; accepted: {accepted}")]
+    #[error("{selection}: unknown table or figure; accepted: {accepted}")]
     Unknown {
         /// What was asked for.
         selection: String,
@@ -58,7 +58,7 @@ pub enum ExperimentError {
     #[error(transparent)]
     Fit(#[from] fit::FitError),
     /// No policy has this name.
-    #[error("{name}: there is no such {what}; accepted: {accepted}")]
+    #[error("{name}: unknown {what}; accepted: {accepted}")]
     Policy {
         /// What it is a policy of.
         what: &'static str,
@@ -81,8 +81,11 @@ pub enum ExperimentError {
     /// There is no such matrix, or it cannot be factored.
     #[error(transparent)]
     Matrix(#[from] workloads::MatrixError),
+    /// There is no such scene, or its files are none.
+    #[error(transparent)]
+    Scene(#[from] workloads::SceneError),
     /// A program is to run on processors that the machine does not have.
-    #[error("--cpus {asked}: machine {machine} cannot run a program so; accepted: 1 to {most}")]
+    #[error("--cpus {asked}: must be 1-{most} on {machine}")]
     Processors {
         /// The machine's name.
         machine: String,
@@ -93,7 +96,8 @@ pub enum ExperimentError {
     },
     /// A trace is to be replayed by another number of threads.
     #[error(
-        "--cpus {asked}: the trace of {program} has {own} threads; accepted: {own}, and machines that have so many"
+        "--cpus {asked}: the trace of {program} has {own} threads; accepted: {own}, on a machine with at least {own} \
+         CPUs"
     )]
     RecordedThreads {
         /// The program that was recorded.
@@ -107,7 +111,7 @@ pub enum ExperimentError {
     #[error(transparent)]
     Replay(#[from] workloads::ReplayError),
     /// A program wants more memory than a node has.
-    #[error("{program} wants {wanted} on node {node} of machine {machine}; accepted: up to {free}")]
+    #[error("{program} needs {wanted} on node {node} of {machine}; accepted: up to {free}")]
     NodeMemory {
         /// The program.
         program: String,
@@ -121,7 +125,7 @@ pub enum ExperimentError {
         free: Bytes,
     },
     /// A program wants more memory than the machine has.
-    #[error("{program} wants {wanted} of machine {machine}; accepted: up to {free}")]
+    #[error("{program} needs {wanted} on {machine}; accepted: up to {free}")]
     MachineMemory {
         /// The program.
         program: String,
@@ -133,7 +137,7 @@ pub enum ExperimentError {
         free: Bytes,
     },
     /// A program's check of its own results found a wrong one.
-    #[error("{program} gave wrong results: {wrong}")]
+    #[error("{program}: wrong results: {wrong}")]
     WrongResult {
         /// The program.
         program: String,
@@ -141,7 +145,7 @@ pub enum ExperimentError {
         wrong: String,
     },
     /// A finished run could not be kept for an invocation that goes on from it.
-    #[error("the run of {program} could not be kept: {reason}")]
+    #[error("the record of the run of {program} could not be saved: {reason}")]
     NotKept {
         /// The program.
         program: String,

@@ -14,6 +14,7 @@ pub mod fitting;
 pub mod formula;
 pub mod golden;
 pub mod ideal;
+mod key;
 pub mod measurement;
 mod outcome;
 pub mod parallel;
@@ -25,18 +26,20 @@ mod reproduction;
 mod run;
 pub mod shared_region;
 mod simulation;
+pub mod study;
 mod system;
 pub mod tables;
 pub mod utilisation;
 pub mod variant;
 
 pub use error::ExperimentError;
+pub use key::{Detail, RunKey, content_digest};
 pub use outcome::{Outcome, Outcomes};
 pub use reproduction::{FailedMeasurement, PreparedTable, Reproduction};
-pub use run::{Finished, run, run_once, run_plan, run_program, run_windows};
+pub use run::{Finished, run, run_once, run_plan, run_program, run_windows, suite_settings};
 pub use simulation::attribution;
 pub use simulation::{
-    Executable, OwnProgram, Relocation, Simulated, Simulation, Sweep, Synchronisation, Variations,
+    Executable, OwnProgram, Processors, Relocation, Simulated, Simulation, Sweep, Synchronisation, Variations,
     bare_description_row, description_row, policies, program_rows, run_together,
 };
 pub use system::{System, Systems};

@@ -7,6 +7,14 @@ use std::sync::mpsc;
 
 use rayon::prelude::*;
 
+/// Has jobs of this process run so many at a time, in place of one a core: to be called before the first.
+///
+/// # Errors
+/// When jobs have begun, in words.
+pub fn limit(at_a_time: usize) -> Result<(), String> {
+    rayon::ThreadPoolBuilder::new().num_threads(at_a_time).build_global().map_err(|error| error.to_string())
+}
+
 /// Runs `work` on each of `jobs` on all cores.
 ///
 /// `finished` is called, on the calling thread, with the number of jobs done each time one finishes, in whatever order

@@ -62,6 +62,7 @@ impl Reproduction {
     /// # Errors
     /// When there is no such table, a machine is unusable or a cell has no formula.
     pub fn prepare(selection: &str, scope: SuiteScope) -> Result<Self, ExperimentError> {
+        let completeness = Completeness::of_published(&scope);
         let systems = Systems::new(scope);
         let calibration = calibration(&systems, None)?;
         let mut tables = Vec::new();
@@ -71,7 +72,7 @@ impl Reproduction {
                 let rows = entry.shape.rows(&Scene { table: &published, systems: &systems })?;
                 published.cells = published.blank(&rows);
             }
-            tables.push(prepared(published, entry.shape, &systems, &calibration, Completeness::Required)?);
+            tables.push(prepared(published, entry.shape, &systems, &calibration, completeness)?);
         }
         Ok(Self::of(systems, tables))
     }
@@ -86,6 +87,7 @@ impl Reproduction {
         description: &Description,
         scope: SuiteScope,
     ) -> Result<Self, ExperimentError> {
+        let whole = Completeness::of_published(&scope);
         let systems = Systems::new(scope);
         systems.add(description.clone())?;
         let calibration = calibration(&systems, Some(description))?;
@@ -106,7 +108,7 @@ impl Reproduction {
         let mut tables = Vec::new();
         for (form, entry, mut published) in chosen {
             let is_about_it = published.machine.as_deref() == Some(description.name.as_str());
-            let completeness = if is_about_it { Completeness::Required } else { Completeness::AsItComes };
+            let completeness = if is_about_it { whole } else { Completeness::AsItComes };
             if !is_about_it {
                 published.machine = Some(description.name.clone());
                 published.title = format!("{}: {}", form.title(), description.title);
@@ -226,7 +228,7 @@ impl PreparedTable {
         }
         let what = match (id.strip_prefix("figure-"), id.strip_prefix("study-")) {
             (Some(figure), _) => format!("Figure {figure}"),
-            (_, Some(_)) => "a study of ours alone".to_owned(),
+            (_, Some(_)) => "study without a published counterpart".to_owned(),
             _ => format!("Table {id}"),
         };
         let page = page.map_or_else(String::new, |page| format!(", p. {page}"));
@@ -284,8 +286,15 @@ fn row(table: &PublishedTable, cell: &Cell, outcomes: &Outcomes) -> Reproduction
 enum Completeness {
     /// It is the published table: a cell without a formula is our fault.
     Required,
-    /// Its form is used for another machine: cells that make no sense there are left out.
+    /// Its form is used for another machine, or not all nodes are visited: cells that make no sense there are left out.
     AsItComes,
+}
+
+impl Completeness {
+    /// Completeness of a published table that is measured within `scope`.
+    const fn of_published(scope: &SuiteScope) -> Self {
+        if scope.nodes_per_distance.is_some() { Self::AsItComes } else { Self::Required }
+    }
 }
 
 fn prepared(
@@ -352,7 +361,7 @@ fn calibration(systems: &Systems, other: Option<&Description>) -> Result<Calibra
             }
         }
         if !found {
-            return Err(unknown("there is no such published table".to_owned()).into());
+            return Err(unknown("unknown table".to_owned()).into());
         }
         entries.push(parsed);
     }

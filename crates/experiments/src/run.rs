@@ -1,7 +1,7 @@
 //! Running one measurement on a fresh simulated machine.
 
 use bench::seidl::{Point, Probe};
-use bench::{Plan, Platform, SimulatedPlatform};
+use bench::{Layout, Plan, Platform, Settings, SimulatedPlatform};
 use machine::Description;
 use record::{Record, SimulationRow};
 use units::CpuId;
@@ -67,6 +67,13 @@ pub fn run_windows(description: &Description, point: Point, options: sim::Option
     let probe = Probe::new(layout, cpu, |_| description.topology.node_memory)?;
     let mut records = probe.run(&mut platform, &[point], |_| ())?;
     Ok(records.remove(0))
+}
+
+/// How thoroughly suites measure a simulated machine of this layout, unless it is said otherwise. Sharers keep their copies where a
+/// dropped one would be forgotten.
+pub fn suite_settings(layout: &Layout) -> Settings {
+    let sharers_drop = layout.forgets_dropped.then_some(false);
+    Settings { sharers_drop, ..Settings::simulated() }
 }
 
 /// Runs `plan` on a new machine of `description`.

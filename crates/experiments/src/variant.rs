@@ -4,6 +4,7 @@
 //! A protocol laboratory compares one machine under many protocols. A variant is a description that inherits the machine
 //! and overrides what its name says, so that keys and values are checked, and refused, as those of any file are.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use machine::description::IdealProtocol;
@@ -11,7 +12,7 @@ use machine::{Description, DescriptionError, Resolved};
 use protocol::msi::catalogue;
 
 /// Between the machine and each of its changes.
-const SEPARATOR: char = '+';
+pub(crate) const SEPARATOR: char = '+';
 /// The key that a change without a key of its own is about.
 const PROTOCOL: &str = "directory.protocol";
 /// The base of the protocols that keep sharers in lists of links, and the key that says how many there are.
@@ -24,7 +25,7 @@ const WORDS: [(&str, &str); 3] =
 /// Systems of Lai and Falsafi 2000, Section 6: clusters whose devices have a page cache of 2.4 MB, as many pages as there are, or
 /// 1.2 MB, or count misses by page, so that pages migrate or are replicated.
 const SYSTEMS: [(&str, &[(&str, &str)]); 8] = [
-    ("cc-numa", &[("cluster.cache", "inclusive")]),
+    ("cc-numa", &[("cluster.cache", "write-inclusive")]),
     ("perfect", &[("cluster.cache", "infinite")]),
     ("r-numa", &[("page_cache.size_kib", "2456")]),
     ("r-numa-inf", &[("page_cache.size_kib", "4194304")]),
@@ -33,6 +34,16 @@ const SYSTEMS: [(&str, &[(&str, &str)]); 8] = [
     ("rep", &[("miss_counters.threshold", "800"), ("os.replication", "true")]),
     ("mig-rep", &[("miss_counters.threshold", "800"), ("os.migration", "true"), ("os.replication", "true")]),
 ];
+/// Modes of the homes of a server without directory (Intel's BIOS settings of Haswell-EP).
+const SNOOPS: [(&str, &str); 2] = [("home", "home-snoop"), ("early", "early-snoop")];
+/// The word before them.
+const SNOOP: &str = "snoop";
+/// The word before the nodes of a socket (AMD's BIOS setting).
+const NODES: &str = "nps";
+/// Divisions of a server's socket into nodes that are core clusters as well: sub-NUMA clustering, and cluster-on-die, whose homes keep
+/// directories in memory with a directory cache (Haswell-EP: HitME, 14 KB for a home agent).
+const DIVISIONS: [(&str, u32, &[(&str, &str)]); 2] =
+    [("snc2", 2, &[]), ("cod", 2, &[("home.kind", "directory"), ("home.entries", "2048"), ("home.ways", "8")])];
 /// What comes before a placement policy.
 pub const PLACEMENT: &str = "placement";
 /// Placement policies with a number of their own: `fixed=N` and `mld=R`.
@@ -57,7 +68,7 @@ pub fn with(machine: &str, key: &str, value: impl std::fmt::Display) -> String {
 /// The machine called `name`, which is the name or path of a machine ([`machine::resolve`]) and any number of changes, each
 /// after a `+`: a directory protocol, `table.key=value`, `placement=` with a policy ([`with_placement`]), `migration`,
 /// `replication` or `touch-again`, or a system of clusters: `cc-numa`, `perfect`, `mig`, `rep`, `mig-rep`, `r-numa`,
-/// `r-numa-inf` or `r-numa-half`.
+/// `r-numa-inf` or `r-numa-half`. A server has `snoop=home`, `snoop=early` and `cod`, `snc2`, or `nps=` with a number of nodes.
 ///
 /// # Errors
 /// As for any description: no such machine, no such key, no such value.
@@ -69,8 +80,59 @@ pub fn resolve(name: &str) -> Result<Resolved, DescriptionError> {
     if changes.is_empty() || Path::new(name).exists() {
         return machine::resolve(name).and_then(with_known_protocol);
     }
-    let keyed: Vec<_> = changes.iter().flat_map(|change| keys(change)).collect();
+    let mut keyed: Vec<(String, String)> = Vec::new();
+    for change in &changes {
+        match divided(base, change)? {
+            Some(keys) => keyed.extend(keys),
+            None => keyed.extend(keys(change).into_iter().map(|(key, value)| (key.to_owned(), value.to_owned()))),
+        }
+    }
+    let keyed: Vec<_> = keyed.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+    if let Some((_, protocol)) = keyed.iter().find(|(key, _)| *key == PROTOCOL) {
+        with_changeable_protocol(machine::resolve(base)?, protocol)?;
+    }
     machine::resolve_changed(base, name, &changes.join(", "), &keyed).and_then(with_known_protocol)
+}
+
+/// The parameters (`table.key`) that a machine's name changes, each with its value; of several changes to one, the last.
+pub fn changes(name: &str) -> BTreeMap<&str, &str> {
+    let changes = name.split(SEPARATOR).skip(1).filter_map(|change| change.split_once('='));
+    changes.filter(|(key, _)| key.contains('.')).collect()
+}
+
+/// The keys of a division of each socket of `base` into nodes, if a change is one: the sizes of a node follow from the number.
+fn divided(base: &str, change: &str) -> Result<Option<Vec<(String, String)>>, DescriptionError> {
+    let named = DIVISIONS.iter().find(|(word, ..)| *word == change);
+    let numbered =
+        || change.split_once('=').filter(|(word, _)| *word == NODES).and_then(|(_, number)| number.parse().ok());
+    let (nodes, clusters, others) = match (named, numbered()) {
+        (Some(&(_, nodes, others)), _) => (nodes, Some(nodes), others),
+        (None, Some(nodes)) => (nodes, None, &[][..]),
+        (None, None) => return Ok(None),
+    };
+    let description = machine::load(base)?;
+    let mut keys = vec![("server.nodes_per_socket", nodes)];
+    keys.extend(clusters.map(|clusters| ("server.clusters_per_socket", clusters)));
+    if let Some(server) = &description.server {
+        let cores = description.topology.processors / server.sockets;
+        let memories = description.memory.controllers * server.nodes_per_socket;
+        let each = |all: u32| (all / nodes.max(1)).max(1);
+        keys.extend([("topology.processors_per_node", each(cores)), ("memory.controllers", each(memories))]);
+    }
+    let others = others.iter().map(|&(key, value)| (key.to_owned(), value.to_owned()));
+    Ok(Some(keys.into_iter().map(|(key, value)| (key.to_owned(), value.to_string())).chain(others).collect()))
+}
+
+/// Refuses a directory protocol for a machine whose controllers run one alone.
+fn with_changeable_protocol(machine: Resolved, protocol: &str) -> Result<(), DescriptionError> {
+    match machine.description.directory {
+        Some(_) => Ok(()),
+        None => {
+            let reason = format!("the protocol of {} is fixed", machine.description.name);
+            let accepted = "--protocol on a FLASH machine, such as flash-64p".to_owned();
+            Err(machine.refused(PROTOCOL, protocol, reason, accepted))
+        }
+    }
 }
 
 /// Refuses a directory protocol that there is not, or that cannot run so; a description by itself knows none.
@@ -80,18 +142,18 @@ fn with_known_protocol(machine: Resolved) -> Result<Resolved, DescriptionError> 
     match catalogue::named(name) {
         Err(unknown) => {
             let nearest = unknown.nearest.map_or_else(String::new, |name| format!(", did you mean {name}?"));
-            let reason = format!("there is no such protocol{nearest}");
+            let reason = format!("unknown protocol{nearest}");
             Err(machine.refused(PROTOCOL, name, reason, unknown.accepted))
         }
         Ok(named) if named.remote_access_cache && directory.ideal != IdealProtocol::None => {
-            let reason = "an ideal machine has no remote access caches".to_owned();
+            let reason = "ideal protocols have no remote access cache".to_owned();
             Err(machine.refused(PROTOCOL, name, reason, "a protocol without /RAC".to_owned()))
         }
         // Nodes that wait for a word in a line read it again and again. If they cannot all share the line, each of them takes it
         // away from others before those have got on, for ever.
         Ok(named) if named.base == LINKED && directory.link_store_entries < links_of_a_line(&machine) => {
             let (entries, least) = (directory.link_store_entries, links_of_a_line(&machine));
-            let reason = format!("a line that all nodes share takes {least} links");
+            let reason = format!("a line shared by all nodes needs {least} links");
             Err(machine.refused_number(LINKS, entries, reason, format!("a whole number from {least} to {}", 1 << 30)))
         }
         Ok(_) if catalogue::most_nodes(name).is_ok_and(|most| u32::from(most) < nodes(&machine)) => {
@@ -155,6 +217,10 @@ fn keys(change: &str) -> Vec<(&str, &str)> {
             // A number where none belongs stays part of the word, which is then refused.
             numbered.unwrap_or_else(|| vec![("os.placement", policy)])
         }
+        Some((SNOOP, mode)) => {
+            let known = SNOOPS.iter().find(|(word, _)| *word == mode);
+            vec![("home.kind", known.map_or(mode, |(_, kind)| kind)), ("home.entries", "0")]
+        }
         Some((key, value)) if key.contains('.') => vec![(key, value)],
         _ => vec![(PROTOCOL, change)],
     }
@@ -191,6 +257,25 @@ mod tests {
         let message = |name: &str| load(name).expect_err(name).to_string();
         assert!(message("arctic+placement=round-robin=2").contains("os.placement = \"round-robin=2\""));
         assert!(message("arctic+placement=fixed=first").contains("os.fixed_node = \"first\""));
+    }
+
+    #[test]
+    fn the_sockets_of_servers_are_divided_by_words() {
+        let of = |name: &str| {
+            let machine = load(name).unwrap_or_else(|error| panic!("{error}"));
+            let (server, topology) = (machine.server.expect("a server"), machine.topology);
+            (topology.nodes(), topology.processors_per_node, server.clusters_per_socket, machine.memory.controllers)
+        };
+        assert_eq!(of("xeon-8269cy-2s"), (2, 26, 1, 2));
+        assert_eq!(of("xeon-8269cy-2s+snc2"), (4, 13, 2, 1));
+        assert_eq!(of("xeon-e5-2699v3-2s+cod"), (4, 9, 2, 1));
+        assert_eq!([1, 2, 4].map(|nodes| of(&format!("epyc-7702-2s+nps={nodes}")).0), [2, 4, 8]);
+        let kind = |name: &str| load(name).expect(name).home.expect("a home").kind;
+        assert_eq!(kind("xeon-e5-2699v3-2s+snoop=early"), machine::description::HomeKind::EarlySnoop);
+        let message = |name: &str| load(name).expect_err(name).to_string();
+        assert!(message("xeon-e5-2699v3-2s+snoop=late").contains("home.kind = \"late\""));
+        assert!(message("epyc-7702-2s+nps=3").contains("server.nodes_per_socket"));
+        assert!(message("arctic+nps=2").contains("server.nodes_per_socket"));
     }
 
     #[test]

@@ -153,7 +153,7 @@ fn what_cannot_run_is_refused() {
     let links = "directory.link_store_entries";
     let refused = with("flash-4p+dynamic-pointer", links, 2).expect_err("too few for four nodes");
     let expected =
-        "directory.link_store_entries = 2: a line that all nodes share takes 3 links; accepted: a whole number";
+        "directory.link_store_entries = 2: a line shared by all nodes needs 3 links; accepted: a whole number";
     assert!(refused.contains(expected) && refused.ends_with("from 3 to 1073741824"), "{refused}");
     assert_eq!(with("flash-4p+dynamic-pointer", links, 3), Ok(()));
     assert_eq!(with("flash-4p+hybrid", links, 1), Ok(()), "it has no lists of links");

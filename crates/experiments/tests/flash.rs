@@ -100,7 +100,7 @@ fn a_program_is_a_measurement_like_any_other() {
     let wrong_size = Subject::Program(ProgramRun::new(Workload::all()[0], 9));
     let error =
         run(&machine, &Measurement { machine: machine.name.clone(), subject: wrong_size }, sim::Options::default());
-    assert!(error.expect_err("there are eight").to_string().contains("1 to 8"));
+    assert!(error.expect_err("there are eight").to_string().contains("1-8 on "));
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn a_full_node_spills_to_the_nearest() {
         simulation(&machine, program, Some(1), Mode::LookAhead)
     };
     let refused = alone("planned").expect_err("node 0 holds 32 MiB").to_string();
-    assert!(refused.contains("private wants 40 MiB on node 0"), "{refused}");
+    assert!(refused.contains("private needs 40 MiB on node 0"), "{refused}");
     let spilled = alone("first-touch").expect("the machine has room").run().expect("it runs");
     let placed = &spilled.paging.placed;
     assert_eq!((placed[0], placed[1], placed[2]), (2048, 512, 0), "32 MiB, and 8 MiB on the nearest: {placed:?}");
@@ -84,7 +84,7 @@ fn a_full_node_spills_to_the_nearest() {
     let too_much = workload("private", &[("lines", 33 * 8192)]);
     let whole = simulation(&variant::with_placement(machine, "first-touch"), too_much, None, Mode::LookAhead);
     let message = whole.expect_err("too much for all").to_string();
-    assert!(message.contains("private wants 528 MiB") && message.contains("up to 512 MiB"), "{message}");
+    assert!(message.contains("private needs 528 MiB") && message.contains("up to 512 MiB"), "{message}");
 }
 
 #[test]

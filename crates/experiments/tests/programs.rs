@@ -50,6 +50,23 @@ fn programs_with(others: &[(&'static str, u64)]) -> Vec<Workload> {
     Workload::all_with(&[&small, others].concat()).expect("values in range")
 }
 
+/// Programs with other structures or schedules than their defaults.
+fn in_other_forms() -> Vec<Workload> {
+    let forms: [(&str, &[(&str, u64)]); 6] = [
+        ("barnes", &[("bodies", 70), ("steps", 2), ("leaf", 3)]),
+        ("barnes", &[("bodies", 90), ("steps", 1), ("leaf", 10)]),
+        ("cholesky", &[("length", 5), ("width", 4), ("panel", 3), ("schedule", 3)]),
+        ("cholesky", &[("length", 9), ("width", 3), ("height", 2), ("panel", 32), ("fit", 1), ("schedule", 3)]),
+        ("cholesky", &[("length", 5), ("width", 4), ("schedule", 1)]),
+        ("raytrace", &[("pixels", 7), ("tile", 3), ("generations", 1), ("numbered", 0)]),
+    ];
+    let program = |(name, values): (&str, &[(&str, u64)])| {
+        let settings = values.iter().fold(Settings::default(), |settings, &(key, value)| settings.with(key, value));
+        Workload::new(name, &settings).expect("values in range")
+    };
+    forms.into_iter().map(program).collect()
+}
+
 fn run(machine: &str, program: Workload, cpus: Option<u16>, mode: Mode) -> SimulationRow {
     let description = machine::load(machine).expect("a machine");
     let options = Options { mode, check_loads: true, miss_causes: cpus.is_none(), seed: 3, ..Options::default() };
@@ -77,7 +94,7 @@ fn all_time_is_accounted_for(row: &SimulationRow) {
 #[test]
 fn running_ahead_changes_nothing() {
     for machine in ["origin2000-r12k-300-8p", "flash-5p"] {
-        for program in programs() {
+        for program in programs().into_iter().chain(in_other_forms()) {
             let [ahead, in_step] = [Mode::LookAhead, Mode::LockStep].map(|mode| run(machine, program, None, mode));
             assert_eq!(ahead, in_step, "{} on {machine}", program.name());
         }
@@ -87,7 +104,7 @@ fn running_ahead_changes_nothing() {
 #[test]
 fn programs_run_on_one_processor_and_on_many() {
     for (machine, cpus) in [("flash-1p", 1), ("bitmap", 1), ("flash-63p", 63), ("origin2000-r12k-300-64p", 64)] {
-        for program in programs() {
+        for program in programs().into_iter().chain(in_other_forms()) {
             let row = run(machine, program, Some(cpus), Mode::LookAhead);
             assert_eq!(row.cpus, u32::from(cpus));
         }

@@ -123,7 +123,7 @@ fn the_number_of_threads_is_the_traces() {
     let error = Simulation::new(description, replay, Some(3), Options::default()).expect_err("it cannot");
     assert_eq!(
         error.to_string(),
-        "--cpus 3: the trace of private has 4 threads; accepted: 4, and machines that have so many"
+        "--cpus 3: the trace of private has 4 threads; accepted: 4, on a machine with at least 4 CPUs"
     );
 }
 

@@ -107,7 +107,8 @@ pub fn read_diagram(points: &[P3Point], lists: &[(Bytes, f64)], most: Option<usi
     }
     if sizes.len() < FEWEST_ARRAYS || diagram.by_size().is_empty() {
         let (least, found) = (FEWEST_ARRAYS, sizes.len());
-        let reason = format!("a P3 diagram needs {least} arrays at a stride of {SIZE_STRIDE} bytes, there are {found}");
+        let reason =
+            format!("a P3 diagram needs {least} array sizes at a stride of {SIZE_STRIDE} bytes; found {found}");
         return Err(FitError::Unsuitable { model: MODEL, reason });
     }
     let staircase = Staircase::through(&sizes, levels_at_most(most));
@@ -292,21 +293,21 @@ impl P3Findings {
             let of = |what: &str| format!("cache {number}: {what}");
             let size = Some(between(cache.size));
             parameters.push(Parameter::new(of("size"), format!("C{number}"), Unit::Bytes, size, ""));
-            let open = "no stride ends the rise of the time clearly";
+            let open = "the time does not level off with the stride";
             parameters.push(Parameter::new(of("line"), format!("b{number}"), Unit::Bytes, cache.line.map(exact), open));
-            let open = "the time never falls back to that of a hit";
+            let open = "the time does not fall back to hit latency";
             parameters.push(Parameter::new(of("ways"), format!("a{number}"), Unit::Count, cache.ways.map(exact), open));
             let hit = Some(cache.hit);
             parameters.push(Parameter::new(of("load"), format!("t{number}"), Unit::Nanoseconds, hit, ""));
         }
         let memory = Some(self.memory);
-        parameters.push(Parameter::new("beyond all caches: load", "tm", Unit::Nanoseconds, memory, ""));
-        let open = "no stride costs more than a miss of the largest cache";
+        parameters.push(Parameter::new("memory: load latency", "tm", Unit::Nanoseconds, memory, ""));
+        let open = "no stride costs more than a miss in the largest cache";
         let translation = self.translation;
         let page = translation.map(|found| exact(found.page));
-        parameters.push(Parameter::new("TLB: memory of an entry", "s_p", Unit::Bytes, page, open));
+        parameters.push(Parameter::new("TLB: bytes mapped per entry", "s_p", Unit::Bytes, page, open));
         let entries = translation.and_then(|found| found.entries).map(between);
-        parameters.push(Parameter::new("TLB: entries", "e", Unit::Count, entries, "no array has so few elements"));
+        parameters.push(Parameter::new("TLB: entries", "e", Unit::Count, entries, "no array with so few elements"));
         let miss = translation.map(|found| found.miss);
         parameters.push(Parameter::new("TLB: miss among independent loads", "t_tlb,p", Unit::Nanoseconds, miss, open));
         parameters

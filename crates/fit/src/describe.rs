@@ -124,9 +124,9 @@ fn text(findings: &HostFindings, cycles: &Cycles) -> String {
 
 fn heading(findings: &HostFindings) -> String {
     format!(
-        "# Written from measurements. Descriptions are of the Origin's shape: two cache levels, one Hub a node, routers.
-# measured: as it was found. calibrated: chosen so that a whole path takes as long as it was measured to take.
-# assumed: nothing was measured, or the simulator can do no other. All else is inherited and was not measured either.
+        "# Written from measurements, in the shape of the Origin: two cache levels, one Hub per node, routers.
+# measured: as found. calibrated: chosen so that the simulated path takes the measured time.
+# assumed: not measured, or the only value that can be simulated. All other values are inherited and were not measured.
 title = {:?}
 inherit = \"{FAMILY}\"
 ",
@@ -145,8 +145,10 @@ fn topology(out: &mut Section, findings: &HostFindings) {
     let per_node = f64::from(findings.processors) / f64::from(findings.nodes.max(1));
     let memory = power_of_two(findings.node_memory.0 as f64 / f64::from(1 << 20), 64, 4096);
     out.table("topology");
-    let note =
-        format!("2 on each of {} nodes; measured: {per_node:.0} a node, of which 2 can be simulated", findings.nodes);
+    let note = format!(
+        "2 on each of {} nodes; measured: {per_node:.0} per node, of which at most 2 can be simulated",
+        findings.nodes
+    );
     out.line("processors", nodes * 2, &note);
     let note = format!("measured: {} MiB, as far as an address can hold", findings.node_memory.0 >> 20);
     out.line("node_memory_mib", memory, &note);

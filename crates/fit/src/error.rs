@@ -4,7 +4,7 @@
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum FitError {
     /// There are fewer points than the model has parameters.
-    #[error("{model}: {points} points do not determine {parameters} parameters; measure more areas, windows or places")]
+    #[error("{model}: {points} points cannot determine {parameters} parameters; measure more sizes, windows or nodes")]
     TooFewPoints {
         /// The model.
         model: &'static str,
@@ -14,7 +14,7 @@ pub enum FitError {
         parameters: usize,
     },
     /// A time that is zero, negative or not a number: its relative error means nothing.
-    #[error("{model}: a time of {value} ns at point {index} cannot be; times are positive and finite")]
+    #[error("{model}: invalid time of {value} ns at point {index}; accepted: positive, finite times")]
     BadTime {
         /// The model.
         model: &'static str,

@@ -55,7 +55,7 @@ pub fn fit(latencies: &[Latency]) -> Result<RemoteFit, FitError> {
     const MODEL: &str = "remote";
     let remote = latencies.iter().filter(|latency| latency.hops > 0).count();
     if remote == 0 || remote == latencies.len() {
-        let which = if remote == 0 { "no remote latency: a machine of one node has none" } else { "no local latency" };
+        let which = if remote == 0 { "no remote latency (one NUMA node)" } else { "no local latency" };
         return Err(FitError::Unsuitable { model: MODEL, reason: which.to_owned() });
     }
     let row = |latency: &Latency| vec![1.0, f64::from(u32::from(latency.hops > 0)), f64::from(latency.hops)];
@@ -135,17 +135,18 @@ impl RemoteFit {
 
     /// The parameters as reported.
     pub fn parameters(&self) -> Vec<Parameter> {
-        let one_distance = "all remote nodes are equally far: only the sum of penalty and router delay is determined";
+        let one_distance = "all remote nodes are equally distant: only the sum of remote penalty and router delay is \
+             determined";
         let parameter = |name: &str, symbol: &str, estimate| {
             Parameter::new(name, symbol, Unit::Nanoseconds, estimate, one_distance)
         };
         let mut parameters = vec![
             parameter("local latency", "local", self.local()),
             parameter("remote penalty", "penalty", self.penalty()),
-            parameter("router delay, there and back", "delay", self.delay()),
+            parameter("router delay (round trip)", "delay", self.delay()),
         ];
         if self.distances == 1 {
-            parameters.push(parameter("remote latency less local", "penalty + delay", self.remote_less_local()));
+            parameters.push(parameter("remote minus local latency", "penalty + delay", self.remote_less_local()));
         }
         parameters
     }
@@ -222,7 +223,7 @@ mod tests {
     #[test]
     fn a_machine_of_one_node_has_nothing_remote() {
         let error = fit(&[latency(0, 0, 80.0)]).expect_err("nothing remote");
-        assert!(error.to_string().contains("one node has none"), "{error}");
+        assert!(error.to_string().contains("one NUMA node"), "{error}");
     }
 
     #[test]

@@ -29,7 +29,8 @@ pub enum LaunchError {
     },
     /// It is no program of this system.
     #[error(
-        "{program}: no executable of this computer; accepted: a program that was built with `ccnuma cc`, `cxx` or `fc`"
+        "{program}: not an executable for this computer; accepted: a program that was built with `ccnuma cc`, `cxx` or \
+         `fc`"
     )]
     NoExecutable {
         /// Its path.
@@ -37,8 +38,8 @@ pub enum LaunchError {
     },
     /// It was compiled as usual.
     #[error(
-        "{program}: was built without `ccnuma cc`, so that its references cannot be seen; accepted: a program whose makefile was \
-         run with CC='ccnuma cc', CXX='ccnuma cxx', FC='ccnuma fc'"
+        "{program}: not built with `ccnuma cc`, so its memory references cannot be simulated; accepted: a program whose \
+         makefile was run with CC='ccnuma cc', CXX='ccnuma cxx', FC='ccnuma fc'"
     )]
     NotInstrumented {
         /// Its path.

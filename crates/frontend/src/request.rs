@@ -20,7 +20,7 @@ pub const BUILD: &str = env!("CCNUMA_BUILD");
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// Another build wrote it.
-    #[error("was written by build {theirs} and is read by build {BUILD}")]
+    #[error("written by build {theirs}, read by build {BUILD}")]
     OtherBuild {
         /// The build that wrote it.
         theirs: String,

@@ -146,7 +146,7 @@ fn a_deadlock_names_every_thread_and_its_call() {
 #[test]
 fn crashes_tell_thread_place_and_simulated_time() {
     for (way, what) in [
-        ("crash", "thread 1 of the program touched memory that is not there: address 0x0, at crash (wrong.c:23), "),
+        ("crash", "thread 1 of the program accessed unmapped memory: address 0x0, at crash (wrong.c:23), "),
         ("divide", "thread 1 of the program divided by zero, at divide (wrong.c:24), "),
         ("overflow", "its stack of 1028 KiB is used up"),
         ("abort", "the program called abort (thread 1, simulated time "),
@@ -179,7 +179,7 @@ fn handlers_of_signals_are_noted() {
 fn an_endless_loop_is_ended() {
     let request = ccnuma_frontend::request::Request { spin_limit_ms: 2, ..request() };
     let error = run(&build("wrong"), &["spin"], request).0.error.expect("it goes wrong");
-    assert!(error.contains("nothing has been stored for 2 ms of simulated time (--spin-limit"), "{error}");
+    assert!(error.contains("no progress: no store for 2 ms of simulated time (--spin-limit"), "{error}");
     assert!(error.contains("thread 1 in its own code at ") && error.contains("(wrong.c:"), "{error}");
 }
 

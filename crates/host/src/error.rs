@@ -70,7 +70,7 @@ pub enum HostError {
         advice: String,
     },
     /// The processor or the kernel lacks something.
-    #[error("{what} cannot be had on this computer: {reason}")]
+    #[error("{what} unavailable: {reason}")]
     Unsupported {
         /// What was asked for.
         what: String,

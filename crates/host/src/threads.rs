@@ -15,19 +15,19 @@ pub fn pin(cpu: CpuId, inventory: &Inventory) -> Result<(), HostError> {
     let accepted = || format!("CPUs {}", ranges(inventory.usable_cpus().iter().map(|cpu| cpu.0)));
     let refuse = |problem: String| Err(HostError::Cpu { cpu, problem, accepted: accepted() });
     match inventory.cpu(cpu) {
-        None => return refuse("there is no such CPU".to_owned()),
+        None => return refuse("no such CPU".to_owned()),
         Some(found) if !found.online => return refuse("it is offline".to_owned()),
         Some(_) => {}
     }
     if !inventory.limits.cpus.contains(&cpu) {
-        return refuse("affinity or cpuset forbids it to this process".to_owned());
+        return refuse("not in this process's affinity mask or cpuset".to_owned());
     }
     if let Err(error) = set_affinity(&[cpu]) {
         return refuse(format!("the kernel refuses to pin a thread to it ({error})"));
     }
     let (found, _) = current_cpu();
     if found != cpu {
-        return refuse(format!("pinned to it, the thread runs on CPU {found}"));
+        return refuse(format!("pinned, but running on CPU {found}"));
     }
     Ok(())
 }
@@ -71,8 +71,8 @@ pub fn run_before_others(priority: u8) -> Result<(), HostError> {
     let source = io::Error::last_os_error();
     let advice = match source.raw_os_error() {
         Some(libc::EPERM) => format!(
-            "it takes CAP_SYS_NICE, or a limit of real-time priorities of {priority} or more (ulimit -r, RLIMIT_RTPRIO; here {}); \
-             in a control group with a share of real time of its own, that must not be none",
+            "requires CAP_SYS_NICE, or a real-time priority limit of {priority} or more (ulimit -r, RLIMIT_RTPRIO; here \
+             {}); a cgroup's real-time share must not be 0",
             real_time_limit().map_or("unknown".to_owned(), |limit| limit.to_string())
         ),
         _ => format!("accepted: priorities {} to {}", REAL_TIME.start(), REAL_TIME.end()),

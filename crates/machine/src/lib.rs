@@ -19,6 +19,7 @@ pub mod description;
 pub mod drawing;
 pub mod graph;
 pub mod routing;
+pub mod server;
 pub mod topology;
 
 pub use description::{

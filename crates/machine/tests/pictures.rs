@@ -55,6 +55,13 @@ fn drawn_with(base: &str, kind: &str, changes: &[(&str, &str)]) -> Vec<u8> {
 }
 
 #[test]
+fn servers() {
+    insta::assert_binary_snapshot!("haswell.svg", drawn("xeon-e5-2699v3-2s"));
+    insta::assert_binary_snapshot!("skylake.svg", drawn("xeon-8180-2s"));
+    insta::assert_binary_snapshot!("rome.svg", drawn("epyc-7702-2s"));
+}
+
+#[test]
 fn a_ring() {
     insta::assert_binary_snapshot!("ring.svg", drawn("flash-ring-8p"));
 }

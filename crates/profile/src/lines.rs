@@ -3,90 +3,131 @@
 use std::fmt::Write;
 
 use record::SampleRow;
-use trace::Object;
 use trace::metric::{Metric, Resolved};
+use trace::{Object, ObjectKind};
 
-/// The columns: time, object, and a metric each.
+/// The columns: time, object, and a metric each. Kinds of objects have different metrics, and so headings of their own.
 #[derive(Clone, Debug)]
 pub struct Lines {
-    columns: Vec<Heading>,
-    /// The column of each metric: those of several kinds of objects that have the same name share one.
-    column_of: Vec<usize>,
-    digits: Vec<usize>,
+    kinds: Vec<Kind>,
+    /// The kind whose heading was the last.
+    last: Option<ObjectKind>,
     location: usize,
+}
+
+/// The columns of a kind of object.
+#[derive(Clone, Debug)]
+struct Kind {
+    of: ObjectKind,
+    columns: Vec<Heading>,
+    /// The names of metrics for which there is no room.
+    left_out: Vec<String>,
 }
 
 /// What stands above a column.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Heading {
+    /// The number of the metric.
+    metric: usize,
     name: String,
     unit: String,
     width: usize,
+    digits: usize,
 }
 
 /// Width of the time, in seconds with three digits.
 const TIME: usize = 9;
 /// The least width of a metric.
-const LEAST: usize = 8;
+const LEAST: usize = 6;
+/// Between two columns.
+const GAP: usize = 2;
 /// Values from here on are written with an exponent, or they would move the columns.
 const LARGE: f64 = 1e12;
 
 impl Lines {
-    /// Columns of these metrics; `location` is the longest name of an object.
-    pub fn new<'m>(metrics: impl IntoIterator<Item = &'m Resolved>, location: usize) -> Self {
-        let mut lines =
-            Self { columns: Vec::new(), column_of: Vec::new(), digits: Vec::new(), location: location.max(3) };
-        for Resolved { metric, .. } in metrics {
-            let (name, unit) = (metric.name.clone(), metric.unit.clone());
-            let width = name.chars().count().max(unit.chars().count() + 2).max(LEAST);
-            let heading = Heading { name, unit, width };
-            let known = lines.columns.iter().position(|known| *known == heading);
-            lines.column_of.push(known.unwrap_or(lines.columns.len()));
-            lines.digits.push(usize::from(metric.digits));
-            if known.is_none() {
-                lines.columns.push(heading);
+    /// Columns of these metrics, on lines of at most `width` characters if there is a limit: the first metrics of each kind of object
+    /// are the most important. `location` is the longest name of an object.
+    pub fn new<'m>(metrics: impl IntoIterator<Item = &'m Resolved>, location: usize, width: Option<usize>) -> Self {
+        let metrics: Vec<&Resolved> = metrics.into_iter().collect();
+        let kinds = metrics.iter().map(|resolved| resolved.metric.of.name().len());
+        let mut lines = Self { kinds: Vec::new(), last: None, location: kinds.chain([location]).max().unwrap_or(0) };
+        let room = width.map_or(usize::MAX, |width| width.saturating_sub(TIME + GAP + lines.location));
+        for (number, Resolved { metric, .. }) in metrics.into_iter().enumerate() {
+            let (name, unit, digits) = (metric.name.clone(), metric.unit.clone(), usize::from(metric.digits));
+            // A level of bytes has many digits, a percentage few.
+            let least = if unit == "%" { LEAST } else { LEAST + 3 };
+            let width = name.chars().count().max(unit.chars().count() + 2).max(least);
+            let heading = Heading { metric: number, name, unit, width, digits };
+            let place = lines.kinds.iter().position(|kind| kind.of == metric.of).unwrap_or_else(|| {
+                lines.kinds.push(Kind { of: metric.of, columns: Vec::new(), left_out: Vec::new() });
+                lines.kinds.len() - 1
+            });
+            let kind = &mut lines.kinds[place];
+            let used: usize = kind.columns.iter().map(|column| column.width + GAP).sum();
+            if used + GAP + heading.width <= room {
+                kind.columns.push(heading);
+            } else {
+                kind.left_out.push(heading.name);
             }
         }
         lines
     }
 
+    /// The metrics for which there is no room, as a line; empty if there is room for all.
+    pub fn left_out(&self) -> String {
+        let names: Vec<&str> = self.kinds.iter().flat_map(|kind| &kind.left_out).map(String::as_str).collect();
+        match names.is_empty() {
+            true => String::new(),
+            false => {
+                format!("columns not shown: {} (--wide shows all, --metric A,B,... those named)\n", names.join(", "))
+            }
+        }
+    }
+
     /// Two lines: names, and units where there are any.
-    pub fn heading(&self) -> String {
-        let mut text = format!("{:>TIME$}  {:<width$}", "time", "loc", width = self.location);
-        for Heading { name, width, .. } in &self.columns {
+    fn heading(&self, kind: &Kind) -> String {
+        let mut text = format!("{:>TIME$}  {:<width$}", "time", kind.of.name(), width = self.location);
+        for Heading { name, width, .. } in &kind.columns {
             let _infallible = write!(text, "  {name:>width$}");
         }
-        if self.columns.iter().any(|heading| !heading.unit.is_empty()) {
-            let _infallible = write!(text, "\n{:>TIME$}  {:<width$}", "(s)", "", width = self.location);
-            for Heading { unit, width, .. } in &self.columns {
-                let unit = if unit.is_empty() { String::new() } else { format!("({unit})") };
-                let _infallible = write!(text, "  {unit:>width$}");
-            }
+        let _infallible = write!(text, "\n{:>TIME$}  {:<width$}", "(s)", "", width = self.location);
+        for Heading { unit, width, .. } in &kind.columns {
+            let unit = if unit.is_empty() { String::new() } else { format!("({unit})") };
+            let _infallible = write!(text, "  {unit:>width$}");
         }
         text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n") + "\n"
     }
 
-    /// A line of an object: a value for each metric, of which other objects' have none. `-` stands for what has no value, `~`
-    /// before an estimate. None if nothing has a value.
+    /// A line of an object, behind a heading if that before was of another kind: a value for each metric, of which other objects' have
+    /// none. `-` stands for what has no value, `~` before an estimate. None if nothing has a value.
     pub fn line(
-        &self,
+        &mut self,
         time_ns: u64,
-        location: &str,
+        object: &Object,
         values: impl Iterator<Item = Option<(f64, bool)>>,
     ) -> Option<String> {
-        let mut cells = vec![None; self.columns.len()];
-        for ((&column, &digits), value) in self.column_of.iter().zip(&self.digits).zip(values) {
-            if let Some((value, estimate)) = value {
-                cells[column] = Some(number(value, estimate, digits));
-            }
-        }
+        let values: Vec<Option<(f64, bool)>> = values.collect();
+        let kind = self.kinds.iter().find(|kind| kind.of == object.kind)?;
+        let value = |heading: &Heading| {
+            let (value, estimate) = values.get(heading.metric).copied().flatten()?;
+            let text = number(value, estimate, heading.digits);
+            let wide = text.chars().count() > heading.width;
+            Some(if wide { format!("{}{value:.1e}", if estimate { "~" } else { "" }) } else { text })
+        };
+        let cells: Vec<Option<String>> = kind.columns.iter().map(value).collect();
         if cells.iter().all(Option::is_none) {
             return None;
         }
-        let mut text = format!("{:>TIME$.3}  {location:<width$}", time_ns as f64 * 1e-9, width = self.location);
-        for (Heading { width, .. }, cell) in self.columns.iter().zip(&cells) {
+        let mut text = match self.last {
+            Some(last) if last == object.kind => String::new(),
+            _ => format!("\n{}", self.heading(kind)),
+        };
+        let _infallible =
+            write!(text, "{:>TIME$.3}  {:<width$}", time_ns as f64 * 1e-9, object.name, width = self.location);
+        for (Heading { width, .. }, cell) in kind.columns.iter().zip(&cells) {
             let _infallible = write!(text, "  {:>width$}", cell.as_deref().unwrap_or("-"));
         }
+        self.last = Some(object.kind);
         Some(text.trim_end().to_owned() + "\n")
     }
 }
@@ -157,7 +198,7 @@ fn date_and_time(unix_ns: u64) -> (String, String) {
 
 #[cfg(test)]
 mod tests {
-    use trace::{Counter, ObjectKind};
+    use trace::Counter;
 
     use super::*;
 
@@ -179,20 +220,21 @@ mod tests {
             [Counter::count(ObjectKind::Node, "busy", "cycles", "w"), Counter::count(ObjectKind::Node, "x", "", "")];
         let metrics = crate::selection::counter_metrics(&counters);
         let (resolved, _) = Resolved::derive(&metrics, &counters, &Default::default());
-        let lines = Lines::new(&resolved, 2);
-        let heading = lines.heading();
-        assert_eq!(heading, "     time  loc  node.busy    node.x\n      (s)        (cycles)\n");
-        let line = lines.line(1_500_000_000, "n1", [Some((12.0, true)), None].into_iter()).unwrap();
-        assert_eq!(line, "    1.500  n1         ~12         -\n");
-        assert_eq!(lines.line(0, "n1", [None, None].into_iter()), None);
-        // What nodes and threads call the same stands in one column.
-        let same = [Counter::count(ObjectKind::Node, "x", "", ""), Counter::count(ObjectKind::Thread, "x", "", "")];
-        let mut metrics = crate::selection::counter_metrics(&same);
-        metrics.iter_mut().for_each(|metric| metric.name = "x".to_owned());
-        let (resolved, _) = Resolved::derive(&metrics, &same, &Default::default());
-        let lines = Lines::new(&resolved, 2);
-        assert_eq!(lines.heading(), "     time  loc         x\n");
-        assert_eq!(lines.line(0, "t0", [None, Some((3.0, false))].into_iter()).unwrap(), "    0.000  t0          3\n");
+        let mut lines = Lines::new(&resolved, 2, None);
+        let node = Object::node(1, "first");
+        let text = lines.line(1_500_000_000, &node, [Some((12.0, true)), None].into_iter()).unwrap();
+        assert_eq!(
+            text,
+            "\n     time  node  node.busy     node.x\n      (s)         (cycles)\n    1.500  n1          ~12          -\n"
+        );
+        let next = lines.line(2_500_000_000, &node, [Some((7.0, false)), None].into_iter()).unwrap();
+        assert_eq!(next.lines().count(), 1, "the heading stands once: {next}");
+        assert_eq!(lines.line(0, &node, [None, None].into_iter()), None);
+        // Where there is no room, the last metric is left out and named.
+        let mut narrow = Lines::new(&resolved, 2, Some(30));
+        assert!(narrow.left_out().contains("columns not shown: node.x ("), "{}", narrow.left_out());
+        let text = narrow.line(0, &node, [Some((12.0, true)), Some((1.0, false))].into_iter()).unwrap();
+        assert!(text.lines().all(|line| line.len() <= 30), "{text}");
         assert_eq!(
             times(14_000_000, 2_045_000_000, 200, Some(13_600)),
             "[0.014,2.045]: 200 ticks, 10.21 ms/tick, 13.60 us/sample"

@@ -78,7 +78,7 @@ impl Selection {
                 let [nodes, links, threads] = [(); 3].map(|()| vec![name.clone()]);
                 let only = Self { nodes, links, threads, ..Self::default() };
                 if !objects.iter().any(|object| object.kind == kind && only.wants(object)) {
-                    return Err(missing(flag, name.clone(), &format!("there is no such {kind}"), names(kind)));
+                    return Err(missing(flag, name.clone(), &format!("unknown {kind}"), names(kind)));
                 }
             }
         }
@@ -108,8 +108,10 @@ impl Selection {
             };
             if found.is_empty() {
                 let problem = match lacking.iter().find(|(metric, _)| metric.name == *name) {
-                    Some((metric, lack)) => format!("nothing here counts `{lack}`, which `{}` needs", metric.formula),
-                    None => "there is no such metric or counter".to_owned(),
+                    Some((metric, lack)) => {
+                        format!("counter `{lack}`, required by `{}`, is unavailable here", metric.formula)
+                    }
+                    None => "unknown metric or counter".to_owned(),
                 };
                 let mut names: Vec<&str> = Vec::new();
                 for Resolved { metric, .. } in &resolved {
@@ -175,11 +177,11 @@ mod tests {
             assert_eq!(some(node).check(&objects), Ok(()));
         }
         let said = some("2").check(&objects).unwrap_err().to_string();
-        assert_eq!(said, "--node 2: there is no such node; accepted: n0 n1");
+        assert_eq!(said, "--node 2: unknown node; accepted: n0 n1");
         let some = some("0");
         let wrong = Selection { links: vec!["r3:3".into()], ..some };
         let said = wrong.check(&objects).unwrap_err().to_string();
-        assert_eq!(said, "--link r3:3: there is no such link; accepted: r3:2");
+        assert_eq!(said, "--link r3:3: unknown link; accepted: r3:2");
     }
 
     #[test]
@@ -191,8 +193,8 @@ mod tests {
             let selection = Selection { metrics: vec![name.into()], ..Selection::default() };
             selection.metrics(&declared, &counters, &Default::default())
         };
-        assert!(ask("u").unwrap_err().problem.contains("nothing here counts `idle`"));
-        assert!(ask("x").unwrap_err().problem.contains("no such metric"));
+        assert!(ask("u").unwrap_err().problem.contains("counter `idle`"));
+        assert!(ask("x").unwrap_err().problem.contains("unknown metric"));
         assert_eq!(ask("node.busy").unwrap()[0].metric.name, "node.busy");
     }
 }

@@ -118,7 +118,7 @@ impl Program {
         use std::os::unix::fs::PermissionsExt;
         let runs = |path: &Path| match std::fs::metadata(path) {
             Ok(metadata) if metadata.is_file() && metadata.permissions().mode() & 0o111 != 0 => Ok(path.to_owned()),
-            Ok(_) => Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is no file that may be executed")),
+            Ok(_) => Err(io::Error::new(io::ErrorKind::PermissionDenied, "not an executable file")),
             Err(error) => Err(error),
         };
         if name.as_encoded_bytes().contains(&b'/') {
@@ -126,7 +126,7 @@ impl Program {
         }
         let folders = std::env::var_os("PATH").unwrap_or_default();
         let found = std::env::split_paths(&folders).find_map(|folder| runs(&folder.join(name)).ok());
-        found.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "there is no such program on the search path"))
+        found.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "not found in PATH"))
     }
 
     /// Starts a program with our own input and output, which `source` watches. Its orphans will be ours.
@@ -185,6 +185,6 @@ mod tests {
         assert_eq!(kind("/etc/passwd"), Err(io::ErrorKind::PermissionDenied));
         assert_eq!(kind("/"), Err(io::ErrorKind::PermissionDenied));
         let message = Program::find(OsStr::new("no-such-program-anywhere")).expect_err("none").to_string();
-        assert_eq!(message, "there is no such program on the search path");
+        assert_eq!(message, "not found in PATH");
     }
 }

@@ -96,9 +96,9 @@ fn a_server_tells_of_its_nodes_and_says_what_it_does_not() {
     assert_eq!((value("mbm_total_bytes"), value("mbm_local_bytes")), (Some(5001), None));
     let told: Vec<_> = all.descriptions().into_iter().flat_map(|source| source.blind).collect();
     let why = |what: &str| told.iter().find(|blind| blind.what.contains(what)).map(|blind| blind.why.as_str());
-    assert!(why("NUMA hinting faults").is_some_and(|why| why.contains("off")), "{told:?}");
-    assert!(why("memory controller").is_none() && why("traffic of links").is_some(), "{told:?}");
-    assert!(why("what is near").is_none(), "two nodes: {told:?}");
+    assert!(why("NUMA hinting faults").is_some_and(|why| why.contains("disabled")), "{told:?}");
+    assert!(why("memory traffic by node").is_none() && why("interconnect traffic").is_some(), "{told:?}");
+    assert!(why("local/remote split").is_none(), "two nodes: {told:?}");
 }
 
 /// No sysfs but the CPUs, no numastat, no vmstat, one node: what there is is told, and what is missing, too.
@@ -110,7 +110,7 @@ fn a_computer_that_tells_nothing_is_no_failure() {
     let inventory = Inventory::discover(&files).unwrap();
     let all = sources(&files, &inventory, &Wanted { descendants: true, ..Wanted::default() }).unwrap();
     let blind: Vec<_> = all.descriptions().into_iter().flat_map(|source| source.blind).collect();
-    for what in ["numastat", "CPU time", "vmstat", "memory bandwidth", "what is near", "schedstat"] {
+    for what in ["numastat", "CPU time", "vmstat", "memory bandwidth", "local/remote split", "schedstat"] {
         assert!(blind.iter().any(|blind| blind.what.contains(what) && !blind.why.is_empty()), "{what}: {blind:?}");
     }
     // What is of no node or thread counts nothing.

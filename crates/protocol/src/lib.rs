@@ -4,10 +4,10 @@
 //! to send and the work done, which a machine prices. The timing simulator and the model checker run the same handlers.
 //!
 //! Each protocol is a module: [`origin`] is the SGI Origin's, [`msi`] the FLASH family, with the sharing set as a
-//! parameter, [`sci`] keeps sharers in a linked list, [`snoop`] is a snooping bus, and [`cluster`] joins nodes with such a
-//! bus. All share [`Access`] from a processor, [`CopyState`] in its cache, [`Version`] for data, [`Agent`] and
-//! [`ProtocolError`]. Each but [`cluster`], whose nodes are buses, fulfils one of the [`contract`]s, from which the model
-//! checker makes its model.
+//! parameter, [`sci`] keeps sharers in a linked list, [`snoop`] is a snooping bus, [`cluster`] joins nodes with such a
+//! bus, and [`server`] is that of today's servers. All share [`Access`] from a processor, [`CopyState`] in its cache,
+//! [`Version`] for data, [`Agent`] and [`ProtocolError`]. Each but [`cluster`], whose nodes are buses, and [`server`], whose
+//! agents are of three kinds, fulfils one of the [`contract`]s, from which the model checker makes its model.
 
 mod access;
 mod agent;
@@ -19,6 +19,7 @@ mod error;
 pub mod msi;
 pub mod origin;
 pub mod sci;
+pub mod server;
 pub mod snoop;
 
 pub use access::Access;

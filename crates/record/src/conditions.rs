@@ -98,7 +98,7 @@ impl fmt::Display for Disturbance {
         count(self.migrations, "migration", "migrations");
         count(self.faults, "page fault", "page faults");
         if self.waited > Duration::ZERO {
-            parts.push(format!("{} of waiting for the processor", told(self.waited)));
+            parts.push(format!("{} of run-queue wait", told(self.waited)));
         }
         if self.stolen > Duration::ZERO {
             parts.push(format!("{} stolen by the hypervisor", told(self.stolen)));

@@ -6,6 +6,7 @@
 //! back what was written, [`schema`] tells others what that is. [`Warning`]s are typed values with advice, never bare strings.
 
 mod attribution;
+mod columns;
 mod conditions;
 mod diagnosis;
 mod evidence;
@@ -21,11 +22,13 @@ mod sample;
 mod schema;
 mod simulation;
 mod statistics;
+mod sweep;
 mod verification;
 mod warning;
 mod writer;
 
 pub use attribution::{Attribution, DataObject, LineLoss, Losses, PageHome, SourceLine, ThreadTime, first_used};
+pub use columns::{ColumnType, RecordColumn, columns};
 pub use conditions::{Conditions, Disturbance};
 pub use diagnosis::FindingRow;
 pub use evidence::Evidence;
@@ -44,6 +47,7 @@ pub use simulation::{
     PageStatistics, ProcessorStatistics, ReferenceMix, RegionStatistics, RoundTripParts, SimulationRow,
 };
 pub use statistics::Statistics;
+pub use sweep::{RunState, SweepRunRow, Work};
 pub use verification::{VerificationResult, VerificationRow};
 pub use warning::Warning;
 pub use writer::{Format, RecordWriter, WriteError};

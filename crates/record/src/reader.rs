@@ -52,9 +52,9 @@ pub fn read<R: Row + DeserializeOwned>(text: &str) -> Result<Contents<R>, ReadEr
 }
 
 fn line_into<R: Row + DeserializeOwned>(line: &str, contents: &mut Contents<R>) -> Result<(), String> {
-    let no_record = |error: serde_json::Error| format!("is no record: {error}");
+    let no_record = |error: serde_json::Error| format!("is not a record: {error}");
     match serde_json::from_str::<Schema>(line).map_err(no_record)?.schema {
-        None => return Err("is no record: it has no field `schema`".to_owned()),
+        None => return Err("is not a record: the field `schema` is missing".to_owned()),
         Some(SCHEMA_VERSION) => {}
         Some(other) => return Err(format!("is a record of schema {other}; accepted: schema {SCHEMA_VERSION}")),
     }

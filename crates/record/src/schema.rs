@@ -7,7 +7,8 @@ use serde_json::{Map, Value, json};
 use crate::provenance::Line;
 use crate::{
     DeadlockRow, DescriptionRow, FindingRow, FitRow, MachineRow, ObservableRow, ProgramRow, PublicationRow, Record,
-    ReproductionRow, Row, SCHEMA_VERSION, SampleRow, SimulationRow, TopologyRow, TraceInfoRow, VerificationRow,
+    ReproductionRow, Row, SCHEMA_VERSION, SampleRow, SimulationRow, SweepRunRow, TopologyRow, TraceInfoRow,
+    VerificationRow,
 };
 
 /// The JSON Schema (draft 2020-12) of a line of any result: one definition for each kind of record, told apart by the field
@@ -31,13 +32,14 @@ pub fn schema() -> Value {
     add::<MachineRow>(of, &mut kinds);
     add::<DescriptionRow>(of, &mut kinds);
     add::<ProgramRow>(of, &mut kinds);
+    add::<SweepRunRow>(of, &mut kinds);
     let any: Vec<Value> = kinds.keys().map(|kind| json!({ "$ref": format!("#/$defs/{kind}") })).collect();
     kinds.extend(generator.take_definitions(true));
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": format!("urn:ccnuma:record:{SCHEMA_VERSION}"),
         "title": "A record of ccnuma",
-        "description": "One line of what a command writes with --json. The field `record` tells its kind.",
+        "description": "One line of the output of --json. The field `record` is its kind.",
         "oneOf": any,
         "$defs": kinds,
     })

@@ -69,22 +69,20 @@ impl Warning {
     /// What to do about it.
     pub fn advice(&self) -> String {
         match self {
-            Self::RestartUnsettled { .. } => {
-                "raise the largest work, or widen the bound, until the search settles".to_owned()
-            }
+            Self::RestartUnsettled { .. } => "increase --max-work or --bound until the search converges".to_owned(),
             Self::RemotesUnused { .. } => {
-                "leave the remote processors out, or choose a state that uses them: SHRD CEXH CEXM DEXD DEXT".to_owned()
+                "omit --remote, or choose a state that uses remote processors: SHRD CEXH CEXM DEXD DEXT".to_owned()
             }
             Self::TwoGroups { .. } => {
-                "the computer changed meanwhile: a hypervisor may have moved processors onto one core or apart; neither group's \
-                 figure is wrong, but the median is one or the other"
+                "bimodal: the machine changed during the measurement (for example, virtual CPUs were moved between \
+                 cores); the median is that of one group"
                     .to_owned()
             }
-            Self::Disturbed { .. } => "stop other programs, or compare the minimum".to_owned(),
+            Self::Disturbed { .. } => "stop other programs, or use the minimum".to_owned(),
             Self::StateDoubtful { .. } => {
-                "take the figure for that of the state found; another number of lines may prepare better".to_owned()
+                "treat the figure as that of the state found; try another number of lines (--lines)".to_owned()
             }
-            Self::Scatter { .. } => "raise the number of iterations and compare the median".to_owned(),
+            Self::Scatter { .. } => "increase --iterations and use the median".to_owned(),
         }
     }
 }
@@ -98,17 +96,17 @@ impl fmt::Display for Warning {
             )?,
             Self::RemotesUnused { state, remotes } => {
                 let remotes: Vec<String> = remotes.iter().map(CpuId::to_string).collect();
-                write!(f, "state {state} uses no remote processor, {} was not used", remotes.join(" "))?;
+                write!(f, "state {state} uses no remote processor; {} was ignored", remotes.join(" "))?;
             }
             Self::Disturbed { kept, n, disturbance } => {
-                write!(f, "{kept} of {n} samples were disturbed, and disturbed again when repeated: {disturbance}")?;
+                write!(f, "{kept} of {n} samples were disturbed, also when retaken: {disturbance}")?;
             }
             Self::TwoGroups { lower, lower_n, upper, upper_n } => {
-                write!(f, "{lower_n} samples are around {lower:.1}, {upper_n} around {upper:.1}")?;
+                write!(f, "two groups of samples: {lower_n} around {lower:.1}, {upper_n} around {upper:.1}")?;
             }
-            Self::StateDoubtful { state, found } => write!(f, "state {state} is doubtful: {found}")?,
+            Self::StateDoubtful { state, found } => write!(f, "state {state} may not have been reached: {found}")?,
             Self::Scatter { stdev_pct, n } => {
-                write!(f, "the {n} samples scatter by {stdev_pct:.1} % (standard deviation)")?;
+                write!(f, "standard deviation of the {n} samples: {stdev_pct:.1} %")?;
             }
         }
         write!(f, "; {}", self.advice())

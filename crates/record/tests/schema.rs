@@ -323,7 +323,8 @@ fn the_schema_has_the_columns_and_knows_maps_and_parts() {
     check::<record::DeadlockRow>(&schema);
     check::<record::MachineRow>(&schema);
     check::<record::ProgramRow>(&schema);
-    assert_eq!(schema["oneOf"].as_array().map(Vec::len), Some(15));
+    check::<record::SweepRunRow>(&schema);
+    assert_eq!(schema["oneOf"].as_array().map(Vec::len), Some(16));
 }
 
 #[test]
@@ -341,7 +342,7 @@ fn what_was_written_is_read_and_what_is_no_record_is_named() {
     let refused = |text: &str| record::read::<Record>(text).map(drop).expect_err(text).to_string();
     assert_eq!(refused(&text), "line 2 is a record of the kind simulation; accepted: measurement");
     assert!(refused("\nnotes\n").starts_with("line 2 is no record: expected "));
-    assert_eq!(refused("{\"machine\":\"host\"}"), "line 1 is no record: it has no field `schema`");
+    assert_eq!(refused("{\"machine\":\"host\"}"), "line 1 is not a record: the field `schema` is missing");
     let later = text.replace("\"schema\":1", "\"schema\":2");
     assert_eq!(refused(&later), "line 1 is a record of schema 2; accepted: schema 1");
     let damaged = text.replace("\"time_ns\":1234.5,", "");

@@ -5,8 +5,10 @@ use plotters::style::text_anchor::{HPos, VPos};
 
 use crate::PlotError;
 use crate::legend::{self, Entry, Sample};
+use crate::matrix::is_dark;
 use crate::plot::{TICK, number};
 use crate::text::{self, LABEL, Title};
+use crate::theme;
 
 /// Bars that are made of the same parts. They lie, so that long names can be read.
 #[derive(Clone, PartialEq, Debug)]
@@ -64,7 +66,7 @@ impl StackedBars {
         }
         let mut svg = String::new();
         self.draw(&mut svg, longest * 1.02).map_err(|error| PlotError::Drawing(error.to_string()))?;
-        Ok(svg)
+        Ok(theme::themed(svg))
     }
 
     fn draw(&self, svg: &mut String, most: f64) -> Result<(), Box<dyn std::error::Error>> {
@@ -130,7 +132,8 @@ impl StackedBars {
             area.draw(&Rectangle::new(corners, colour.filled()))?;
             let share = format!("{:.0}", 100.0 * length / whole);
             if to - from >= text::width(&share, SHARE) as i32 + 4 {
-                let ink = if is_dark(colour) { WHITE } else { BLACK };
+                // On coloured areas: not exchanged on dark screens.
+                let ink = if is_dark(colour) { RGBColor(254, 254, 254) } else { RGBColor(1, 1, 1) };
                 let style = text::style(SHARE, ink, HPos::Center, VPos::Center);
                 area.draw(&Text::new(share, ((from + to) / 2, middle), style))?;
             }
@@ -149,11 +152,6 @@ impl StackedBars {
 /// The colour of a part.
 pub(crate) fn colour(part: usize) -> RGBColor {
     COLOURS[part % COLOURS.len()]
-}
-
-/// Whether white is better read on a colour than black.
-fn is_dark(RGBColor(red, green, blue): RGBColor) -> bool {
-    0.299 * f64::from(red) + 0.587 * f64::from(green) + 0.114 * f64::from(blue) < 140.0
 }
 
 #[cfg(test)]

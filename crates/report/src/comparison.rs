@@ -1,11 +1,11 @@
-//! Published figures beside ours: a grid in the published table's own shape, and a summary of the errors.
+//! Simulated figures beside published ones: a grid in the published table's own shape, and a summary of the errors.
 
 use record::{PublicationRow, ReproductionRow, Unit};
 
-use crate::{Column, Table};
+use crate::{Cell, Column, Table, Tone};
 
-/// A table in the shape of the published one. Each row takes up to three lines: ours, theirs, and the error in percent
-/// of theirs; a row without any published figure has only the first.
+/// A table in the shape of the published one. Each row takes up to three lines: simulated, published, and the error in percent
+/// of the published figure; a row without any published figure has only the first.
 ///
 /// `rows` are the figures of one table, in the order in which its rows shall stand; `columns` is the order of its columns,
 /// of which those without any figure are left out.
@@ -15,24 +15,24 @@ pub fn comparison(title: &str, row_heading: &str, columns: &[&str], rows: &[Repr
     columns.sort_by_key(|(name, _)| place(name));
     let mut headings = vec![Column::text(row_heading), Column::text("")];
     headings.extend(columns.iter().map(|(name, unit)| Column::number(wrapped(name), heading_unit(*unit))));
-    let mut table = Table::new(title, headings);
+    let mut table = Table::new(title, headings).named_by(2);
     for name in distinct(rows.iter().map(|row| row.row.as_str())) {
         let cells: Vec<_> = columns
             .iter()
             .map(|(column, unit)| rows.iter().find(|r| r.row == name && r.column == *column && r.unit == *unit))
             .collect();
-        let line = |first: &str, label: &str, of: &dyn Fn(&ReproductionRow) -> String| {
+        let line = |first: &str, label: &str, of: &dyn Fn(&ReproductionRow) -> Cell| {
             let figures = cells.iter().map(|cell| cell.map(of).unwrap_or_default());
-            [first.to_owned(), label.to_owned()].into_iter().chain(figures).collect::<Vec<_>>()
+            [Cell::from(first), label.into()].into_iter().chain(figures).collect::<Vec<_>>()
         };
-        table.row(line(name, "ours", &|cell| figure(cell.ours, cell.unit)));
+        table.row(line(name, "simulated", &|cell| figure(cell.ours, cell.unit).into()));
         if cells.iter().flatten().any(|cell| cell.theirs.is_some()) {
-            table.row(line("", "theirs", &|cell| figure(cell.theirs, cell.unit)));
+            table.row(line("", "published", &|cell| figure(cell.theirs, cell.unit).into()));
             table.row(line("", "error", &|cell| error(cell)));
         }
     }
     if rows.iter().any(|row| row.calibrated) {
-        table.note("* the machine was calibrated on this figure: its error is that of a fit, not of a prediction");
+        table.note("* calibrated: the machine was fitted to this figure; all other figures are predictions");
     }
     table
 }
@@ -40,15 +40,13 @@ pub fn comparison(title: &str, row_heading: &str, columns: &[&str], rows: &[Repr
 /// A line for each published table, figure or study, with how many of its figures are published.
 pub fn publications(rows: &[PublicationRow]) -> Table {
     let headings =
-        [Column::text("name"), Column::text("machine"), Column::number("published", ""), Column::text("what")];
+        [Column::text("name"), Column::text("machine"), Column::number("published", ""), Column::prose("content")];
     let mut table = Table::new("", headings.into());
     for row in rows {
         let machine = row.machine.clone().unwrap_or_default();
         table.row([row.name.clone(), machine, row.published.to_string(), row.title.clone()]);
     }
-    table.note(
-        "published: figures with an error; all others are predictions of figures that are withheld or not printed",
-    );
+    table.note("published: number of figures compared with published values; all others are predictions without a published value here");
     table
 }
 
@@ -61,7 +59,7 @@ pub struct ErrorSummary {
     pub compared: usize,
     /// How many of those the machine was calibrated on.
     pub calibrated: usize,
-    /// How many figures are predictions of withheld ones, with nothing to compare.
+    /// How many figures are predictions whose published values are not in this repository.
     pub withheld: usize,
     /// How many figures could not be produced.
     pub missing: usize,
@@ -112,18 +110,21 @@ pub fn summaries(title: &str, summaries: &[ErrorSummary]) -> Table {
             Column::text("figures"),
             Column::number("compared", ""),
             Column::number("calibrated", ""),
-            Column::number("withheld", ""),
-            Column::number("missing", ""),
+            Column::number("not in this repository", ""),
+            Column::number("not produced", ""),
             Column::number("median |error|", "%"),
             Column::number("max |error|", "%"),
         ],
     );
     for summary in summaries {
-        let percent = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1}"));
+        let percent = |value: Option<f64>| match value {
+            Some(value) => Cell::new(format!("{value:.1}"), tone(value)),
+            None => "-".into(),
+        };
         let counts = [summary.compared, summary.calibrated, summary.withheld, summary.missing];
-        let counts = counts.iter().map(ToString::to_string);
+        let counts = counts.iter().map(|count| Cell::from(count.to_string()));
         let errors = [percent(summary.median_pct), percent(summary.max_pct)];
-        table.row([summary.group.clone()].into_iter().chain(counts).chain(errors));
+        table.row([Cell::from(summary.group.clone())].into_iter().chain(counts).chain(errors));
     }
     table
 }
@@ -140,9 +141,19 @@ pub(crate) fn figure(value: Option<f64>, unit: Unit) -> String {
     }
 }
 
-fn error(row: &ReproductionRow) -> String {
+fn error(row: &ReproductionRow) -> Cell {
     let star = if row.calibrated { "*" } else { " " };
-    row.error_pct.map_or_else(|| format!("-{star}"), |error| format!("{error:+.1}%{star}"))
+    let Some(error) = row.error_pct else { return format!("-{star}").into() };
+    Cell::new(format!("{error:+.1}%{star}"), tone(error))
+}
+
+/// The tone of an error in percent.
+fn tone(error_pct: f64) -> Tone {
+    match error_pct.abs() {
+        error if error >= 20.0 => Tone::Bad,
+        error if error >= 10.0 => Tone::Doubtful,
+        _ => Tone::Plain,
+    }
 }
 
 fn heading_unit(unit: Unit) -> &'static str {
@@ -193,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_shows_ours_theirs_and_the_error() {
+    fn a_row_shows_simulated_published_and_the_error() {
         let rows = [
             row("UOWN", "READ", Some(400.0), Some(390.0), true),
             row("UOWN", "RDEX", Some(500.0), Some(515.0), false),
@@ -202,12 +213,12 @@ mod tests {
         let text = comparison("Table", "state", &["READ", "RDEX"], &rows).to_string();
         let lines: Vec<_> = text.lines().collect();
         let of = |start: &str| *lines.iter().find(|line| line.trim_start().starts_with(start)).unwrap();
-        assert_eq!(of("UOWN").split_whitespace().collect::<Vec<_>>(), ["UOWN", "ours", "390", "515"]);
-        assert_eq!(of("theirs").split_whitespace().collect::<Vec<_>>(), ["theirs", "400", "500"]);
+        assert_eq!(of("UOWN").split_whitespace().collect::<Vec<_>>(), ["UOWN", "simulated", "390", "515"]);
+        assert_eq!(of("published").split_whitespace().collect::<Vec<_>>(), ["published", "400", "500"]);
         assert_eq!(of("error").split_whitespace().collect::<Vec<_>>(), ["error", "-2.5%*", "+3.0%"]);
-        assert_eq!(of("DEXT").split_whitespace().collect::<Vec<_>>(), ["DEXT", "ours", "900"]);
-        assert_eq!(lines.iter().filter(|line| line.contains("theirs")).count(), 1, "{text}");
-        assert!(lines.last().unwrap().starts_with("* the machine was calibrated"));
+        assert_eq!(of("DEXT").split_whitespace().collect::<Vec<_>>(), ["DEXT", "simulated", "900"]);
+        assert_eq!(lines.iter().filter(|line| line.contains("published")).count(), 1, "{text}");
+        assert!(lines.last().unwrap().starts_with("* calibrated: the machine was fitted"));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use record::{TopologyPart, TopologyRow};
 use units::{CpuId, ranges};
 
-use crate::{Column, Table};
+use crate::{Cell, Column, Table, Tone, heat};
 
 /// The tables of a computer, without those that are empty.
 pub fn tables(rows: &[TopologyRow]) -> Vec<Table> {
@@ -27,7 +27,7 @@ pub fn tables(rows: &[TopologyRow]) -> Vec<Table> {
 fn nodes(rows: &[&TopologyRow]) -> Table {
     let columns = vec![
         Column::number("node", ""),
-        Column::text("what it has"),
+        Column::text("kind"),
         Column::text("CPUs"),
         Column::number("memory", "MiB"),
         Column::number("free", "MiB"),
@@ -55,10 +55,14 @@ fn distances(rows: &[&TopologyRow]) -> Table {
     }
     let mut columns = vec![Column::number("from \\ to", "")];
     columns.extend(names.iter().map(|name| Column::number(name.to_string(), "")));
-    let mut table = Table::new("Distances by firmware's table (SLIT; 10 is a node's distance to itself)", columns);
+    let mut table = Table::new("Distances announced by firmware (SLIT; 10 = local)", columns);
+    let farthest = rows.iter().filter_map(|row| row.distance).max().unwrap_or(10);
+    let heat = |distance: u32| Tone::Heat(heat::part(f64::from(distance), 10.0, f64::from(farthest)));
+    let cell =
+        |distance: Option<u32>| distance.map_or_else(Cell::default, |each| Cell::new(each.to_string(), heat(each)));
     for from in names {
-        let line = rows.iter().filter(|row| row.id == from).map(|row| number(row.distance));
-        table.row(std::iter::once(from.to_string()).chain(line));
+        let line = rows.iter().filter(|row| row.id == from).map(|row| cell(row.distance));
+        table.row(std::iter::once(Cell::from(from.to_string())).chain(line));
     }
     table
 }
@@ -66,14 +70,14 @@ fn distances(rows: &[&TopologyRow]) -> Table {
 fn access(rows: &[&TopologyRow]) -> Table {
     let columns = vec![
         Column::text("from"),
-        Column::text("to memory of"),
-        Column::text("from is the"),
-        Column::number("read", "ns"),
-        Column::number("write", "ns"),
-        Column::number("read", "MiB/s"),
-        Column::number("write", "MiB/s"),
+        Column::text("to memory"),
+        Column::text("initiator"),
+        Column::number("read latency", "ns"),
+        Column::number("write latency", "ns"),
+        Column::number("read bandwidth", "MiB/s"),
+        Column::number("write bandwidth", "MiB/s"),
     ];
-    let mut table = Table::new("Firmware's figures (HMAT)", columns);
+    let mut table = Table::new("Latency and bandwidth announced by firmware (HMAT)", columns);
     for row in rows {
         let figures = [row.read_ns, row.write_ns, row.read_mib_s, row.write_mib_s].map(number);
         table.row([row.at.clone(), text(&row.to), text(&row.class)].into_iter().chain(figures));
@@ -83,13 +87,13 @@ fn access(rows: &[&TopologyRow]) -> Table {
 
 fn side_caches(rows: &[&TopologyRow]) -> Table {
     let columns = vec![
-        Column::text("in front of"),
+        Column::text("memory"),
         Column::number("level", ""),
         Column::number("size", "MiB"),
         Column::number("line", "B"),
-        Column::text("what it is"),
+        Column::text("organisation"),
     ];
-    let mut table = Table::new("Caches of memory", columns);
+    let mut table = Table::new("Memory-side caches", columns);
     for row in rows {
         table.row([text(&row.to), row.id.to_string(), mib(row.size_kib), number(row.line_bytes), text(&row.class)]);
     }
@@ -127,7 +131,7 @@ fn cores(rows: &[&TopologyRow]) -> Table {
         let mut cpus: Vec<CpuId> = cores.iter().flat_map(|row| row.cpus.iter().copied()).collect();
         cpus.sort_unstable();
         let threads = cpus.len().to_string();
-        let place = if place.is_empty() { "(not told)".to_owned() } else { place };
+        let place = if place.is_empty() { "(unknown)".to_owned() } else { place };
         table.row([place, node, kind, cores.len().to_string(), threads, list(&cpus)]);
     }
     table
@@ -147,15 +151,15 @@ fn grouped<'a>(rows: &[&'a TopologyRow], place: impl Fn(&TopologyRow) -> String)
 fn caches(rows: &[&TopologyRow]) -> Table {
     let columns = vec![
         Column::text("cache"),
-        Column::text("holds"),
+        Column::text("kind"),
         Column::number("size", "KiB"),
         Column::number("line", "B"),
         Column::number("ways", ""),
-        Column::number("how many", ""),
+        Column::number("count", ""),
         Column::number("CPUs each", ""),
-        Column::text("the first's CPUs"),
+        Column::text("CPUs of the first").detail(1),
     ];
-    let mut table = Table::new("Caches, as announced", columns);
+    let mut table = Table::new("Caches announced by the processor", columns);
     let mut alike: BTreeMap<_, Vec<&TopologyRow>> = BTreeMap::new();
     for row in rows {
         let key = (row.at.clone(), text(&row.class), row.size_kib, row.line_bytes, row.ways, row.cpus.len());
@@ -185,7 +189,7 @@ fn pages(rows: &[&TopologyRow]) -> Table {
 }
 
 fn limits(rows: &[&TopologyRow]) -> Table {
-    let mut table = Table::new("What this process may use", vec![Column::text("limit"), Column::text("")]);
+    let mut table = Table::new("Limits of this process", vec![Column::text("limit"), Column::text("value")]);
     for row in rows {
         let size = row.size_kib.map(|kib| if kib < 1024 { format!("{kib} KiB") } else { format!("{} MiB", kib >> 10) });
         let cpus = (!row.cpus.is_empty()).then(|| list(&row.cpus));
@@ -195,7 +199,7 @@ fn limits(rows: &[&TopologyRow]) -> Table {
 }
 
 fn notes(rows: &[&TopologyRow]) -> Table {
-    let mut table = Table::new("", vec![Column::text("Notes")]);
+    let mut table = Table::new("", vec![Column::prose("Notes")]);
     for row in rows {
         table.row([text(&row.class)]);
     }
@@ -258,8 +262,8 @@ mod tests {
         for line in [
             "0 0-3 1024",
             "5 1024 22",
-            "0 10 24",
-            "5 24 10",
+            "0 10▁ 24█",
+            "5 24█ 10▁",
             "/socket0/cluster0 2 2 0-1",
             "/socket0/cluster1 2 2 2-3",
             "L1 32 4 1 0",
@@ -284,8 +288,10 @@ mod tests {
         for text in ["a title", "node0", "node5", "CPUs 0-3", "24"] {
             assert!(texts.contains(&text), "no `{text}` in {texts:?}");
         }
-        let shaded = |fill: &str| fill.starts_with("rgb");
-        let cells = document.descendants().filter(|node| node.attribute("fill").is_some_and(shaded));
+        let shaded = |fill: &str| fill.len() == 7 && fill != "#FFFFFF" && fill != "#010101" && fill != "#000000";
+        let cells = document.descendants().filter(|node| {
+            node.has_tag_name("rect") && node.attribute("rx").is_none() && node.attribute("fill").is_some_and(shaded)
+        });
         assert_eq!(cells.count(), 4);
     }
 }

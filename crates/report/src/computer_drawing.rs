@@ -3,10 +3,14 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use plotters::style::RGBColor;
 use record::{TopologyPart, TopologyRow};
 
 use crate::computer::list;
+use crate::heat;
+use crate::matrix::is_dark;
 use crate::text::{BOLD, widest};
+use crate::theme::{BLACK_ON_COLOUR, WHITE_ON_COLOUR, themed};
 
 const MARGIN: usize = 20;
 /// The height of a card, and the space between cards, and between a card's edge and what is written on it.
@@ -22,7 +26,7 @@ const FONT: f64 = 13.0;
 const LONGEST_LIST: usize = 32;
 
 /// What stands above the matrix.
-const MATRIX: &str = "Distances by firmware's table (SLIT), from a line's node to a column's";
+const MATRIX: &str = "Distances announced by firmware (SLIT), from the node of a row to that of a column";
 
 /// An SVG of the rows of a computer below a title: a card for each node, and the matrix of distances, darker for farther.
 pub fn computer_drawing(title: &str, rows: &[TopologyRow]) -> String {
@@ -41,7 +45,7 @@ pub fn computer_drawing(title: &str, rows: &[TopologyRow]) -> String {
     let height = top + cards_high - GAP.min(cards_high) + above_matrix + matrix * CELL.1 + MARGIN;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
-         font-family=\"sans-serif\" font-size=\"{FONT}\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
+         font-family=\"sans-serif\" font-size=\"{FONT}\">\n<rect width=\"100%\" height=\"100%\" fill=\"#FFFFFF\"/>\n"
     );
     text(&mut svg, MARGIN, MARGIN + LINE, title, BOLD_STYLE);
     for (number, (node, lines)) in nodes.iter().zip(&cards).enumerate() {
@@ -57,10 +61,10 @@ pub fn computer_drawing(title: &str, rows: &[TopologyRow]) -> String {
         grid(&mut svg, &ids, &distances, line + LINE);
     }
     svg.push_str("</svg>\n");
-    svg
+    themed(svg)
 }
 
-const BOLD_STYLE: &str = "font-weight=\"bold\"";
+const BOLD_STYLE: &str = "fill=\"#000000\" font-weight=\"bold\"";
 
 /// The width of the widest of `texts`, if it is bold.
 fn bold_width<'t>(texts: impl IntoIterator<Item = &'t str>) -> usize {
@@ -91,7 +95,8 @@ fn draw_card(svg: &mut String, lines: &[String], fill: &str, (x, y): (usize, usi
         ),
     );
     for (number, line) in lines.iter().filter(|line| !line.is_empty()).enumerate() {
-        let style = if number == 0 { BOLD_STYLE } else { "" };
+        // Cards are light on dark screens, too.
+        let style = if number == 0 { "fill=\"#010101\" font-weight=\"bold\"" } else { "fill=\"#010101\"" };
         text(svg, x + INSIDE, y + 20 + number * LINE, line, style);
     }
 }
@@ -102,22 +107,24 @@ fn grid(svg: &mut String, ids: &BTreeSet<u32>, distances: &[&TopologyRow], top: 
     for (number, id) in ids.iter().enumerate() {
         for (column, line) in [(number + 1, 0), (0, number + 1)] {
             let (x, y) = place(column, line);
-            text(svg, x + CELL.0 / 2, y + 16, &id.to_string(), "fill=\"#445\" text-anchor=\"middle\"");
+            text(svg, x + CELL.0 / 2, y + 16, &id.to_string(), "fill=\"#000000\" text-anchor=\"middle\"");
         }
         let line = distances.iter().filter(|row| row.id == *id).enumerate();
         for (column, distance) in line.filter_map(|(column, row)| Some((column, row.distance?))) {
             let (x, y) = place(column + 1, number + 1);
-            // From white at 10, a node's distance to itself, to a dark blue at the farthest.
-            let shade = 255 - 150 * distance.saturating_sub(10) / (farthest - 10);
+            // From 10, a node's distance to itself, to the farthest.
+            let colour = heat::colour(heat::part(f64::from(distance), 10.0, f64::from(farthest)));
+            let RGBColor(red, green, blue) = colour;
+            let ink = if is_dark(colour) { WHITE_ON_COLOUR } else { BLACK_ON_COLOUR };
             let (width, height) = CELL;
             push(
                 svg,
                 format_args!(
-                    "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"rgb({shade},{shade},255)\" \
+                    "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"#{red:02x}{green:02x}{blue:02x}\" \
                      stroke=\"#99a\"/>\n"
                 ),
             );
-            text(svg, x + width / 2, y + 16, &distance.to_string(), "text-anchor=\"middle\"");
+            text(svg, x + width / 2, y + 16, &distance.to_string(), &format!("fill=\"{ink}\" text-anchor=\"middle\""));
         }
     }
 }

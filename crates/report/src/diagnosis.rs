@@ -2,35 +2,37 @@
 
 use record::FindingRow;
 
-use crate::{Column, Table};
+use crate::{Cell, Column, Table, Tone};
 
-/// A line per finding, what gains most first, with evidence and remedy in notes below; then, in the words of the diagnosis, that there is
-/// none (`nothing`), and what could not be examined (`limits`).
+/// A line per finding, the largest gain first, with evidence, remedy and trial in notes below; then, in the words of the diagnosis, that
+/// there is none (`nothing`), and what could not be examined (`limits`).
 pub fn findings(rows: &[FindingRow], nothing: &str, limits: Option<&str>) -> Table {
     let columns = vec![
-        Column::number("", ""),
+        Column::number("#", ""),
         Column::text("finding"),
-        Column::text("data"),
-        Column::text("place"),
+        Column::prose("data"),
+        Column::prose("place").detail(1),
         Column::number("cost", "% of time"),
         Column::number("at most", "% of time"),
         Column::number("gain", "% of time"),
-        Column::text("tried"),
     ];
-    let mut table = Table::new("findings", columns);
+    let mut table = Table::new("findings", columns).named_by(2);
     for row in rows {
+        let percent = |value: Option<f64>| value.map_or_else(Cell::default, |value| format!("{value:.1}").into());
         table.row([
-            row.rank.to_string(),
-            row.class.clone(),
-            row.object.clone().unwrap_or_default(),
-            row.place.clone().unwrap_or_default(),
-            format!("{:.1}", row.cost_pct),
-            row.bound_pct.map_or_else(String::new, |bound| format!("{bound:.1}")),
-            row.gain_pct.map_or_else(String::new, |gain| format!("{gain:.1}")),
-            row.trial.clone().filter(|_| row.gain_pct.is_some()).unwrap_or_default(),
+            row.rank.to_string().into(),
+            row.class.clone().into(),
+            row.object.clone().unwrap_or_default().into(),
+            row.place.clone().unwrap_or_default().into(),
+            Cell::new(format!("{:.1}", row.cost_pct), tone(row.cost_pct)),
+            percent(row.bound_pct),
+            percent(row.gain_pct),
         ]);
         table.note(format!("{}. {}: {}.", row.rank, row.class, row.evidence));
-        table.note(format!("   {}.", row.remedy));
+        table.note(format!("   remedy: {}.", row.remedy));
+        if let (Some(gain), Some(trial)) = (row.gain_pct, &row.trial) {
+            table.note(format!("   tried: {trial}; the run was {gain:.1} % shorter."));
+        }
     }
     if rows.is_empty() {
         table.note(nothing);
@@ -38,9 +40,20 @@ pub fn findings(rows: &[FindingRow], nothing: &str, limits: Option<&str>) -> Tab
     if let Some(limits) = limits {
         table.note(limits);
     }
-    table.note(
-        "cost: of all processors' time, as estimated; at most: a bound, what no remedy gains more than while all other work takes what \
-         it does; gain: measured, by how much the run became shorter when the remedy was tried",
-    );
+    if !rows.is_empty() {
+        table.note(
+            "cost: estimated share of all processors' time; at most: upper bound on the gain, all else unchanged; gain: measured with \
+             the remedy applied",
+        );
+    }
     table
+}
+
+/// The tone of a cost in percent of the time.
+fn tone(cost_pct: f64) -> Tone {
+    match cost_pct {
+        cost if cost >= 20.0 => Tone::Bad,
+        cost if cost >= 5.0 => Tone::Doubtful,
+        _ => Tone::Plain,
+    }
 }

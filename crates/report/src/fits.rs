@@ -10,15 +10,15 @@ pub fn fits(title: &str, rows: &[FitRow]) -> Table {
     let any_held = rows.iter().any(|row| row.held.is_some());
     let mut columns = vec![
         Column::text("parameter"),
-        Column::text("symbol"),
-        Column::number("found", ""),
+        Column::text("symbol").detail(2),
+        Column::number("fitted", ""),
         Column::number("+-", ""),
         Column::text("unit"),
     ];
     if any_held {
-        columns.extend([Column::number("held", ""), Column::number("found less held", "%")]);
+        columns.extend([Column::number("described", ""), Column::number("difference", "%")]);
     }
-    columns.push(Column::text(""));
+    columns.push(Column::prose("remark"));
     let mut table = Table::new(title, columns);
     for row in rows {
         let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| digits(value, row.unit));

@@ -13,9 +13,9 @@ pub fn machines(rows: &[MachineRow]) -> Table {
             Column::number("CPUs", ""),
             Column::text("processor"),
             Column::number("clock", "MHz"),
-            Column::number("L2 bus", "MHz"),
+            Column::number("L2 bus", "MHz").detail(1),
             Column::number("L2", "MiB"),
-            Column::text("what it is"),
+            Column::prose("description"),
         ],
     );
     for row in rows {

@@ -3,6 +3,7 @@
 use record::{Record, Unit};
 
 use crate::comparison::figure;
+use crate::quantity::Scale;
 use crate::{Column, Table};
 
 /// A line per record: what was measured, where, and the statistics.
@@ -13,20 +14,24 @@ pub fn measurements(title: &str, records: &[Record]) -> Table {
             Column::text("experiment"),
             Column::text("state"),
             Column::number("home", "node"),
-            Column::number("local", "cpu"),
-            Column::number("remotes", "cpu"),
-            Column::number("hops", "x y z"),
-            Column::text("unit"),
-            Column::number("min", ""),
+            Column::number("requester", "CPU"),
+            Column::number("owner or sharers", "CPU"),
+            Column::number("hops", "x y z").detail(3),
+            Column::number("min", "").detail(2),
             Column::number("median", ""),
-            Column::number("mean", ""),
-            Column::number("max", ""),
-            Column::number("stdev", ""),
-            Column::number("n", ""),
+            Column::text("unit"),
+            Column::number("mean", "").detail(4),
+            Column::number("max", "").detail(1),
+            Column::number("stdev", "").detail(5),
+            Column::number("samples", "").detail(6),
         ],
-    );
+    )
+    .named_by(2);
     for record in records {
-        let digits = |value: f64| one_digit_more(value, record.unit);
+        let bandwidth = (record.unit == Unit::MegabytesPerSecond).then(|| Scale::of_bandwidths([record.median]));
+        let unit = bandwidth.map_or_else(|| record.unit.to_string(), |scale| scale.unit.to_owned());
+        let digits =
+            |value: f64| bandwidth.map_or_else(|| one_digit_more(value, record.unit), |scale| scale.number(value));
         table.row([
             record.title(),
             record.state.clone(),
@@ -34,9 +39,9 @@ pub fn measurements(title: &str, records: &[Record]) -> Table {
             processors(&record.locals),
             processors(&record.remotes),
             hops(record),
-            record.unit.to_string(),
             digits(record.min),
             digits(record.median),
+            unit,
             digits(record.mean),
             digits(record.max),
             record.stdev.map_or_else(|| "-".to_owned(), digits),
@@ -105,7 +110,7 @@ mod tests {
         };
         let text = measurements("Measurements", &[record]).to_string();
         let words: Vec<_> = text.lines().last().unwrap().split_whitespace().collect();
-        let expected = "lmbench-read SHRD 1 2 4 5 6 7 +2 0 2 - ns 384.0 385.0 386.0 390.0 2.5 3";
+        let expected = "lmbench-read SHRD 1 2 4 5 6 7 +2 0 2 - 384.0 385.0 ns 386.0 390.0 2.5 3";
         assert_eq!(words, expected.split(' ').collect::<Vec<_>>());
     }
 }

@@ -9,6 +9,7 @@ use plotters::prelude::*;
 use crate::ink::{Fill, Ink};
 use crate::legend::{self, Entry, Sample};
 use crate::text::{self, LABEL, Title};
+use crate::theme;
 
 /// How the points of a series are drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -186,7 +187,7 @@ impl Plot {
             (true, true) => self.draw(&mut svg, octaves(x).log_scale().base(2.0), y_octaves().log_scale().base(2.0)),
         };
         drawn.map_err(|error| PlotError::Drawing(error.to_string()))?;
-        Ok(svg)
+        Ok(theme::themed(svg))
     }
 
     /// The points that can be drawn.
@@ -345,7 +346,7 @@ mod tests {
     use super::*;
 
     fn plot(x: Axis, points: Vec<(f64, f64)>) -> Plot {
-        let series = vec![Series { name: "ours <1>".into(), points, mark: Mark::Line, colour: 0 }];
+        let series = vec![Series { name: "simulated <1>".into(), points, mark: Mark::Line, colour: 0 }];
         Plot { title: "Latency".into(), x, y: Axis::linear("latency (ns)"), series }
     }
 
@@ -353,7 +354,7 @@ mod tests {
     fn a_plot_names_its_axes_and_series_and_is_the_same_every_time() {
         let plot = plot(Axis::linear("hops"), vec![(0.0, 385.0), (1.0, 721.0)]);
         let svg = plot.svg().unwrap();
-        for text in ["<svg", "Latency", "latency (ns)", "hops", "ours &lt;1&gt;", "</svg>"] {
+        for text in ["<svg", "Latency", "latency (ns)", "hops", "simulated &lt;1&gt;", "</svg>"] {
             assert!(svg.contains(text), "no {text} in {svg}");
         }
         assert_eq!(svg, plot.svg().unwrap());

@@ -15,14 +15,18 @@ pub fn regions(row: &SimulationRow) -> Option<Table> {
     let share = |ns: f64| if all > 0.0 { 100.0 * ns / all } else { 0.0 };
     let causes = ["cold", "capacity", "conflict", "true-sharing", "false-sharing"];
     let mut columns = vec![
-        Column::text("data"),
-        Column::number("size", "KiB"),
+        Column::prose("data"),
+        Column::number("size", "KiB").detail(3),
         Column::number("L2 misses", ""),
         Column::number("remote", "%"),
     ];
-    columns.extend(causes.map(|name| Column::number(name.replace('-', " "), "%")));
-    columns.extend(["misses", "translation", "locks"].map(|name| Column::number(name, "% of time")));
-    let title = format!("where {} lost time on {} of {}", row.program, processors(row), row.machine);
+    columns.extend(causes.map(|name| {
+        let rank = if name.ends_with("sharing") { 1 } else { 2 };
+        Column::number(name.replace('-', " "), "%").detail(rank)
+    }));
+    let times = ["miss stall", "TLB misses", "locks"];
+    columns.extend(times.map(|name| Column::number(name, "% of time")));
+    let title = format!("time lost by data structure: {} on {} of {}", row.program, processors(row), row.machine);
     let mut table = Table::new(title, columns);
     for region in regions {
         let times = [region.stalled_ns, region.translation_ns, region.lock_ns].map(share);
@@ -40,6 +44,6 @@ pub fn regions(row: &SimulationRow) -> Option<Table> {
         cells.extend(times.map(|time| format!("{time:.1}")));
         table.row(cells);
     }
-    table.note("causes: of the region's misses, the rest are upgrades; time: of all processors'");
+    table.note("causes in % of the misses on the data, the rest are upgrades; time in % of all processors' time");
     Some(table)
 }

@@ -7,7 +7,8 @@ use record::{
     ProgramRow, SimulationRow,
 };
 
-use crate::{Column, Table};
+use crate::quantity::Scale;
+use crate::{Cell, Column, Table, Tone};
 
 /// The most controllers that a table shows: the busiest.
 const CONTROLLERS: usize = 16;
@@ -21,7 +22,7 @@ pub fn programs(rows: &[ProgramRow]) -> Table {
             Column::text("parameter"),
             Column::number("default", ""),
             Column::text("accepted"),
-            Column::text("what"),
+            Column::prose("meaning"),
         ],
     );
     let mut last = "";
@@ -40,68 +41,72 @@ pub fn programs(rows: &[ProgramRow]) -> Table {
 /// A line per run. Parameters that are the same in all runs of a program are left out.
 pub fn simulations(title: &str, rows: &[SimulationRow]) -> Table {
     let varied = varied(rows);
-    let latency = rows.iter().any(|row| row.miss_latency_ns.is_some());
-    let mut columns = vec![Column::text("program")];
     let differ = rows.iter().any(|row| with(row, &varied).next().is_some());
     let threads = rows.iter().any(SimulationRow::has_other_threads);
-    columns.extend(differ.then(|| Column::text("with")));
-    columns.extend([Column::text("machine"), Column::text("protocol"), Column::number("CPUs", "")]);
-    columns.extend(threads.then(|| Column::number("threads", "")));
-    columns.extend([Column::number("time", "us"), Column::number("mean", "us"), Column::number("references", "")]);
-    // Looks of loops that wait are no work.
+    // References of waiting loops are no work.
     let spins = rows.iter().any(|row| row.spins > 0);
-    columns.extend(spins.then(|| Column::number("looks", "")));
+    let latency = rows.iter().any(|row| row.miss_latency_ns.is_some());
+    let time = Scale::of_times(rows.iter().map(|row| row.time_ns));
+    let held = Scale::of_times(rows.iter().map(|row| row.occupancy_ns.max(row.queued_ns)));
+    let mut columns = vec![Column::text("program")];
+    columns.extend(differ.then(|| Column::text("with")));
+    columns.extend([Column::text("machine"), Column::text("protocol").detail(5), Column::number("CPUs", "")]);
+    columns.extend(threads.then(|| Column::number("threads", "")));
     columns.extend([
-        Column::number("L1 misses", ""),
+        Column::number("time", time.unit),
+        Column::number("mean time", time.unit).detail(9),
+        Column::number("references", "").detail(6),
+    ]);
+    columns.extend(spins.then(|| Column::number("spin references", "").detail(9)));
+    columns.extend([
+        Column::number("L1 misses", "").detail(8),
         Column::number("L2 misses", ""),
         Column::number("miss ratio", "%"),
     ]);
-    columns.extend(latency.then(|| Column::number("latency", "ns")));
+    columns.extend(latency.then(|| Column::number("miss latency", "ns")));
     columns.extend([
-        Column::number("refusals", ""),
-        Column::number("writebacks", ""),
-        Column::number("occupancy", "us"),
-        Column::number("used", "%"),
-        Column::number("most", "%"),
-        Column::number("waiting", "us"),
+        Column::number("NACKs", "").detail(1),
+        Column::number("writebacks", "").detail(8),
+        Column::number("controller busy", held.unit).detail(7),
+        Column::number("mean utilisation", "%").detail(3),
+        Column::number("max utilisation", "%").detail(2),
+        Column::number("controller wait", held.unit).detail(4),
     ]);
-    let mut table = Table::new(title, columns);
+    let named = 2 + usize::from(differ);
+    let mut table = Table::new(title, columns).named_by(named);
     for row in rows {
-        let mut cells = vec![row.program.clone()];
-        if differ {
-            cells.push(with(row, &varied).collect::<Vec<_>>().join(" "));
-        }
-        cells.extend([row.machine.clone(), row.protocol.clone(), row.cpus.to_string()]);
-        cells.extend(threads.then(|| row.threads.to_string()));
-        cells.extend([us(row.time_ns), us(row.mean_time_ns), row.references.to_string()]);
-        cells.extend(spins.then(|| row.spins.to_string()));
+        let mut cells: Vec<Cell> = vec![row.program.clone().into()];
+        cells.extend(differ.then(|| with(row, &varied).collect::<Vec<_>>().join(" ").into()));
+        cells.extend([row.machine.clone(), row.protocol.clone(), row.cpus.to_string()].map(Cell::from));
+        cells.extend(threads.then(|| row.threads.to_string().into()));
+        cells.extend(
+            [time.number(row.time_ns), time.number(row.mean_time_ns), row.references.to_string()].map(Cell::from),
+        );
+        cells.extend(spins.then(|| row.spins.to_string().into()));
+        let misses = [row.primary_misses.to_string(), row.secondary_misses.to_string(), format!("{:.2}", row.miss_pct)];
+        cells.extend(misses.map(Cell::from));
+        cells.extend(latency.then(|| row.miss_latency_ns.map_or_else(|| "-".into(), |ns| format!("{ns:.1}").into())));
         cells.extend([
-            row.primary_misses.to_string(),
-            row.secondary_misses.to_string(),
-            format!("{:.2}", row.miss_pct),
-        ]);
-        if latency {
-            cells.push(row.miss_latency_ns.map_or_else(|| "-".to_owned(), |ns| format!("{ns:.1}")));
-        }
-        cells.extend([
-            row.refusals.to_string(),
-            row.writebacks.to_string(),
-            us(row.occupancy_ns),
-            format!("{:.1}", row.utilisation_pct),
-            format!("{:.1}", row.max_utilisation_pct),
-            us(row.queued_ns),
+            row.refusals.to_string().into(),
+            row.writebacks.to_string().into(),
+            held.number(row.occupancy_ns).into(),
+            utilisation(row.utilisation_pct),
+            utilisation(row.max_utilisation_pct),
+            held.number(row.queued_ns).into(),
         ]);
         table.row(cells);
     }
-    table.note(
-        "occupancy, used, most: how long controllers were held, of the time, by the busiest; waiting: for controllers",
-    );
-    if spins {
-        table.note(
-            "looks: those of the references that loops make which look at a word until another thread changes it",
-        );
-    }
     table
+}
+
+/// The utilisation of a server in percent. Queueing grows without limit towards a hundred, so much of it deserves a look.
+fn utilisation(percent: f64) -> Cell {
+    let tone = match percent {
+        percent if percent >= 80.0 => Tone::Bad,
+        percent if percent >= 50.0 => Tone::Doubtful,
+        _ => Tone::Plain,
+    };
+    Cell::new(format!("{percent:.1}"), tone)
 }
 
 /// What the controllers and processors of a run did: a table of controllers, one of handlers, and, as far as they were
@@ -138,22 +143,23 @@ fn controllers(run: &str, controllers: &[ControllerStatistics]) -> Table {
     let remote = controllers.iter().any(|each| each.remote_access_cache.is_some());
     let mut columns = vec![
         Column::number("node", ""),
-        Column::number("occupancy", "us"),
-        Column::number("used", "%"),
-        Column::number("waiting", "us"),
-        Column::number("mean wait", "ns"),
-        Column::number("bus", "us"),
-        Column::number("memory", "us"),
+        Column::number("busy", "us"),
+        Column::number("utilisation", "%"),
+        Column::number("wait", "us"),
+        Column::number("mean wait", "ns").detail(3),
+        Column::number("bus", "us").detail(4),
+        Column::number("memory", "us").detail(2),
     ];
     if cached {
-        columns.extend([Column::number("I-cache misses", ""), Column::number("D-cache misses", "")]);
+        columns
+            .extend([Column::number("I-cache misses", "").detail(6), Column::number("D-cache misses", "").detail(5)]);
     }
     let pages = controllers.iter().any(|each| each.pages.is_some());
     let cache = if pages { "device cache misses" } else { "RAC misses" };
-    columns.extend(remote.then(|| Column::number(cache, "")));
+    columns.extend(remote.then(|| Column::number(cache, "").detail(1)));
     if pages {
-        let counts = ["remote misses", "refetches", "pages cached", "migrated here", "copied here"];
-        columns.extend(counts.map(|name| Column::number(name, "")));
+        let counts = ["remote misses", "refetches", "pages cached", "pages migrated", "pages copied"];
+        columns.extend(counts.map(|name| Column::number(name, "").detail(1)));
     }
     let mut table = Table::new(format!("{run}: controllers"), columns);
     let mut busiest: Vec<_> = controllers.iter().collect();
@@ -184,7 +190,7 @@ fn controllers(run: &str, controllers: &[ControllerStatistics]) -> Table {
         table.row(cells);
     }
     if controllers.len() > CONTROLLERS {
-        table.note(format!("the {CONTROLLERS} busiest of {}", controllers.len()));
+        table.note(format!("the {CONTROLLERS} busiest of {} controllers", controllers.len()));
     }
     table
 }
@@ -204,7 +210,7 @@ fn handlers(controllers: &[ControllerStatistics]) -> Table {
             Column::text("handler"),
             Column::number("runs", ""),
             Column::number("occupancy", "us"),
-            Column::number("of all", "%"),
+            Column::number("share", "%"),
             Column::number("mean", "ns"),
         ],
     );
@@ -246,13 +252,13 @@ fn links(controllers: &[ControllerStatistics], purged: Option<f64>) -> Option<Ta
         vec![
             Column::text("node"),
             Column::number("traffic", "MB/s"),
-            Column::number("throughput", "MB/s"),
+            Column::number("throughput", "MB/s").detail(1),
             Column::number("data", "MB/s"),
             Column::number("round trip", "ns"),
-            Column::number("bypass", "%"),
+            Column::number("bypass FIFO in use", "%").detail(2),
             Column::number("packets", ""),
-            Column::number("with lines", "%"),
-            Column::number("retransmitted", ""),
+            Column::number("data packets", "%").detail(3),
+            Column::number("retransmitted", "").detail(1),
         ],
     );
     let cells = |name: String, link: &LinkInterfaceStatistics| {
@@ -277,14 +283,12 @@ fn links(controllers: &[ControllerStatistics], purged: Option<f64>) -> Option<Ta
     table.note(round_trip(&mean));
     let switches: Vec<_> = controllers.iter().filter_map(|each| Some((each.node, each.switch?))).collect();
     for (node, both) in switches.iter().take(CONTROLLERS) {
-        for (side, link) in ["its ring", "the ring of switches"].into_iter().zip(both) {
-            table.row(cells(format!("switch behind {node}, {side}"), link));
+        for (side, link) in ["local ring", "ring of switches"].into_iter().zip(both) {
+            table.row(cells(format!("switch of {node}, {side}"), link));
         }
     }
     if let Some(length) = purged {
-        table.note(format!(
-            "a write that takes the right to its line purges {length:.2} elements of the sharing list on average"
-        ));
+        table.note(format!("mean number of sharing-list elements purged per write that invalidates: {length:.2}"));
     }
     Some(table)
 }
@@ -293,25 +297,25 @@ fn links(controllers: &[ControllerStatistics], purged: Option<f64>) -> Option<Ta
 fn round_trip(link: &LinkInterfaceStatistics) -> String {
     let parts = &link.round_trip_parts;
     let named = [
-        ("for an active buffer", parts.active_buffer_ns),
-        ("for an own packet", parts.own_packet_ns),
-        ("for recovery", parts.recovery_ns),
-        ("for passing packets", parts.passing_packet_ns),
-        ("for a go bit", parts.go_bit_ns),
+        ("active buffer", parts.active_buffer_ns),
+        ("own packet", parts.own_packet_ns),
+        ("recovery", parts.recovery_ns),
+        ("passing packets", parts.passing_packet_ns),
+        ("go bit", parts.go_bit_ns),
         ("unloaded", parts.unloaded_ns),
-        ("in bypass FIFOs", parts.bypass_ns),
+        ("bypass FIFOs", parts.bypass_ns),
     ];
     let repeated = link.round_trip_ns - named.iter().map(|(_, part)| part).sum::<f64>();
-    let all = named.into_iter().chain([("repeated", repeated.max(0.0))]);
-    let listed: Vec<String> = all.map(|(name, part)| format!("{part:.1} {name}")).collect();
-    format!("round trip, mean in ns: {}", listed.join(", "))
+    let all = named.into_iter().chain([("retries", repeated.max(0.0))]);
+    let listed: Vec<String> = all.map(|(name, part)| format!("{name} {part:.1}")).collect();
+    format!("mean round trip (ns): {}", listed.join(", "))
 }
 
 /// Writes by the invalidations that each caused, in classes that double.
 fn invalidations(histogram: &[u64]) -> Table {
     let mut table = Table::new(
-        "invalidations by a write",
-        vec![Column::text("invalidations"), Column::number("writes", ""), Column::number("of all", "%")],
+        "invalidations per write",
+        vec![Column::text("invalidations"), Column::number("writes", ""), Column::number("share", "%")],
     );
     let all: u64 = histogram.iter().sum();
     let (mut first, mut size) = (0, 1);
@@ -331,14 +335,14 @@ fn miss_stall(row: &SimulationRow) -> Option<Table> {
     let processors = row.processors.as_deref()?;
     type Term = fn(&ProcessorStatistics) -> Option<f64>;
     let terms: [(&str, Term); 4] = [
-        ("Tm, a local miss", |each| each.unloaded_ns),
-        ("Tw, waiting for the own controller", |each| each.wait_ns),
-        ("Tp2p, to the home and back", |each| each.communication_ns),
-        ("Tc, coherence and contention elsewhere", |each| each.coherence_ns),
+        ("Tm: unloaded local miss", |each| each.unloaded_ns),
+        ("Tw: wait for the local controller", |each| each.wait_ns),
+        ("Tp2p: network to the home and back", |each| each.communication_ns),
+        ("Tc: coherence and remote contention", |each| each.coherence_ns),
     ];
     let mut table = Table::new(
-        "miss stall of a processor",
-        vec![Column::text("part"), Column::number("mean", "us"), Column::number("most", "us")],
+        "miss stall time per processor",
+        vec![Column::text("component"), Column::number("mean", "us"), Column::number("max", "us")],
     );
     for (name, term) in terms {
         let values: Option<Vec<f64>> = processors.iter().map(term).collect();
@@ -356,9 +360,13 @@ pub(crate) fn varied(rows: &[SimulationRow]) -> BTreeSet<(&str, &str)> {
         for (name, &value) in &row.parameters {
             seen.entry((&row.program, name)).or_default().insert(value);
         }
+        seen.entry((&row.program, SEED)).or_default().insert(row.seed);
     }
     seen.into_iter().filter(|(_, values)| values.len() > 1).map(|(key, _)| key).collect()
 }
+
+/// The name under which runs are told apart by their seeds.
+const SEED: &str = "seed";
 
 /// What distinguishes a run beside program, machine and protocol: policies that are not the usual ones, parameters that vary.
 pub(crate) fn with<'r>(
@@ -372,7 +380,9 @@ pub(crate) fn with<'r>(
     let locks = Some(&row.locks).filter(|locks| !["", "llsc", "own"].contains(&locks.as_str()));
     let unusual = unusual.chain(locks.map(|locks| format!("{locks} locks")));
     let differing = row.parameters.iter().filter(|(name, _)| varied.contains(&(row.program.as_str(), name.as_str())));
-    unusual.chain(differing.map(|(name, value)| format!("{name}={value}")))
+    let seed = Some(row.seed).filter(|_| varied.contains(&(row.program.as_str(), SEED)));
+    let seed = seed.map(|seed| format!("{SEED}={seed}"));
+    unusual.chain(differing.map(|(name, value)| format!("{name}={value}"))).chain(seed)
 }
 
 fn us(ns: f64) -> String {
@@ -413,7 +423,7 @@ mod tests {
     fn a_run_is_a_line_with_the_parameters_that_vary() {
         let text = simulations("", &[row("uniform", 8), row("uniform", 16), row("migratory", 64)]).to_string();
         let lines: Vec<_> = text.lines().collect();
-        assert_eq!(words(lines[2])[..7], ["uniform", "lines=8", "arctic", "origin", "8", "12.3", "0.0"]);
+        assert_eq!(words(lines[2])[..7], ["uniform", "lines=8", "arctic", "origin", "8", "12.35", "0.00"]);
         assert_eq!(words(lines[4])[..4], ["migratory", "arctic", "origin", "8"], "{text}");
         assert!(!text.contains("work=") && !text.contains("latency"), "{text}");
         let policies = SimulationRow { barrier: "at-memory".into(), locks: "at-memory".into(), ..row("uniform", 8) };

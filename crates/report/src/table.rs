@@ -1,8 +1,9 @@
-//! A table for the terminal: headings with units, text to the left and numbers to the right.
+//! Tables: headings with units, text to the left and numbers to the right. [`crate::layout`] fits them to a [`View`].
 
 use std::fmt;
 
-use comfy_table::{Cell, CellAlignment, ContentArrangement, presets};
+use crate::layout;
+use crate::view::View;
 
 /// How the cells of a column are aligned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,54 +14,114 @@ pub enum Align {
     Right,
 }
 
-/// A heading and the alignment of what stands under it.
+/// A heading, and what becomes of the cells under it where the table does not fit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Column {
-    heading: String,
-    align: Align,
+    pub(crate) heading: String,
+    pub(crate) unit: String,
+    pub(crate) align: Align,
+    /// Zero for a column that is always shown; of the others the highest is left out first.
+    pub(crate) rank: u8,
+    /// Whether the cells are sentences, which are wrapped rather than that a column is left out.
+    pub(crate) prose: bool,
 }
 
 impl Column {
-    /// A column of text.
+    /// A column of text, which is wrapped under its heading where it has to be.
     pub fn text(heading: impl Into<String>) -> Self {
-        Self { heading: heading.into(), align: Align::Left }
+        Self { heading: heading.into(), unit: String::new(), align: Align::Left, rank: 0, prose: false }
+    }
+
+    /// A column of sentences, which is wrapped before any other column is left out.
+    pub fn prose(heading: impl Into<String>) -> Self {
+        Self { prose: true, ..Self::text(heading) }
     }
 
     /// A column of numbers in `unit`, which is printed under the heading unless it is empty.
     pub fn number(heading: impl Into<String>, unit: &str) -> Self {
-        let mut heading = heading.into();
-        if !unit.is_empty() {
-            heading.push_str(&format!("\n({unit})"));
-        }
-        Self { heading, align: Align::Right }
+        Self { heading: heading.into(), unit: unit.to_owned(), align: Align::Right, rank: 0, prose: false }
+    }
+
+    /// A column that is left out of a table that does not fit: those of the highest rank first.
+    #[must_use]
+    pub fn detail(self, rank: u8) -> Self {
+        Self { rank, ..self }
+    }
+}
+
+/// How a piece of text looks where there are colours.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub enum Tone {
+    /// Like all other text.
+    #[default]
+    Plain,
+    /// What went wrong, or is far off.
+    Bad,
+    /// What deserves a look.
+    Doubtful,
+    /// What is as it should be.
+    Good,
+    /// A place on a scale from 0 to 1: a background colour, or a block of that height behind the text.
+    Heat(f64),
+}
+
+/// Text of one tone after another.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Cell {
+    pub(crate) spans: Vec<(String, Tone)>,
+}
+
+impl Cell {
+    /// A text of a tone.
+    pub fn new(text: impl Into<String>, tone: Tone) -> Self {
+        Self { spans: vec![(text.into(), tone)] }
+    }
+
+    /// Texts of several tones after another.
+    pub fn of_spans(spans: Vec<(String, Tone)>) -> Self {
+        Self { spans }
+    }
+}
+
+impl<T: Into<String>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Self::new(text, Tone::Plain)
     }
 }
 
 /// Rows of already formatted cells under headings, with a title above and notes below.
 ///
 /// ```
-/// use report::{Column, Table};
+/// use report::{Column, Table, View};
 /// let mut table = Table::new("Latency", vec![Column::text("state"), Column::number("READ", "ns")]);
-/// table.row(["UOWN".into(), "384".into()]);
-/// assert!(table.to_string().contains("UOWN"));
+/// table.row(["UOWN", "384"]);
+/// assert!(table.shown(&View::of_width(80)).contains("UOWN"));
 /// ```
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Table {
-    title: String,
-    columns: Vec<Column>,
-    rows: Vec<Vec<String>>,
-    notes: Vec<String>,
+    pub(crate) title: String,
+    pub(crate) columns: Vec<Column>,
+    pub(crate) rows: Vec<Vec<Cell>>,
+    pub(crate) notes: Vec<String>,
+    /// How many columns are repeated where the others go on below.
+    pub(crate) stub: usize,
 }
 
 impl Table {
     /// An empty table. No title line is printed for an empty `title`.
     pub fn new(title: impl Into<String>, columns: Vec<Column>) -> Self {
-        Self { title: title.into(), columns, rows: Vec::new(), notes: Vec::new() }
+        Self { title: title.into(), columns, rows: Vec::new(), notes: Vec::new(), stub: 1 }
+    }
+
+    /// The same with the first `count` columns naming the rows: they are repeated where the others go on below. It is one otherwise.
+    #[must_use]
+    pub fn named_by(self, count: usize) -> Self {
+        Self { stub: count, ..self }
     }
 
     /// Adds a row; missing cells at its end stay blank.
-    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.rows.push(cells.into_iter().collect());
+    pub fn row(&mut self, cells: impl IntoIterator<Item = impl Into<Cell>>) {
+        self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
     /// Adds a line under the table.
@@ -72,62 +133,16 @@ impl Table {
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
+
+    /// The table as `view` has it, each line ended.
+    pub fn shown(&self, view: &View) -> String {
+        layout::shown(self, view)
+    }
 }
 
+/// All columns, however wide: see [`Table::shown`] for what fits.
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Never wrapped to the terminal's width: the same run must print the same bytes wherever it goes.
-        let mut grid = comfy_table::Table::new();
-        grid.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-        let aligned = |text: &str, align| {
-            Cell::new(text).set_alignment(match align {
-                Align::Left => CellAlignment::Left,
-                Align::Right => CellAlignment::Right,
-            })
-        };
-        grid.set_header(self.columns.iter().map(|column| aligned(&column.heading, column.align)));
-        for row in &self.rows {
-            let blank = String::new();
-            let cells = self.columns.iter().enumerate();
-            grid.add_row(cells.map(|(i, column)| aligned(row.get(i).unwrap_or(&blank), column.align)));
-        }
-        if !self.title.is_empty() {
-            writeln!(f, "{}", self.title)?;
-        }
-        for line in grid.lines() {
-            writeln!(f, "{}", line.trim_end())?;
-        }
-        for note in &self.notes {
-            writeln!(f, "{note}")?;
-        }
-        Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_end_in_the_same_column_and_lines_have_no_trailing_blanks() {
-        let mut table = Table::new("T", vec![Column::text("state"), Column::number("READ", "ns")]);
-        table.row(["UOWN".into(), "384".into()]);
-        table.row(["DEXD".into(), "1083.5".into()]);
-        table.note("a note");
-        let text = table.to_string();
-        let lines: Vec<_> = text.lines().collect();
-        assert_eq!(lines[0], "T");
-        assert_eq!(lines[3].len(), lines[4].len(), "{text}");
-        assert!(lines[3].ends_with("   384"), "{text}");
-        assert!(lines.iter().all(|line| line.trim_end() == *line), "{text}");
-        assert_eq!(*lines.last().unwrap(), "a note");
-    }
-
-    #[test]
-    fn a_short_row_leaves_the_rest_blank() {
-        let mut table = Table::new("", vec![Column::text("a"), Column::text("b")]);
-        table.row(["x".into()]);
-        assert!(table.to_string().ends_with("x\n"));
-        assert!(!table.is_empty());
+        f.write_str(&self.shown(&View::wide()))
     }
 }

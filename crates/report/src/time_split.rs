@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use record::SimulationRow;
 
 use crate::simulations::{varied, with};
-use crate::{Column, StackedBars, Table};
+use crate::{Cell, Column, StackedBars, Table, Tone};
 
 /// The parts of a processor's time as they are shown: what each is called, and the records' names that it adds up.
 const PARTS: [(&str, &[&str]); 12] = [
@@ -18,7 +18,7 @@ const PARTS: [(&str, &[&str]); 12] = [
     ("write local", &["write.local."]),
     ("write 2 hops", &["write.local-third.", "write.remote."]),
     ("write 3 hops", &["write.remote-third.", "writeback"]),
-    ("translation", &["translation"]),
+    ("TLB misses", &["translation"]),
     ("barrier", &["barrier"]),
     ("lock", &["lock"]),
     ("system", &["system", "descheduled"]),
@@ -54,39 +54,112 @@ pub fn parts_of(row: &SimulationRow) -> Vec<(&'static str, f64)> {
     part_names().zip(shares(row)).collect()
 }
 
-/// A line per run: its processors' time in percent by what it was spent on. Parts that no run spent time on are left out.
-pub fn time_split(rows: &[SimulationRow]) -> Table {
+/// A table of the processors' time in percent by what it was spent on, and one of the misses: a line per run. Parts that no run spent
+/// time on are left out, and what all runs have in common stands in the title.
+pub fn time_split(rows: &[SimulationRow]) -> Vec<Table> {
+    let names = Names::of(rows);
+    let mut tables = vec![times(rows, &names)];
+    tables.extend(rows.iter().any(|row| row.misses.values().any(|&count| count > 0)).then(|| misses(rows, &names)));
+    tables
+}
+
+/// What the runs have in common, and what each is called beside that.
+struct Names {
+    common: String,
+    own: Vec<String>,
+    threads: bool,
+}
+
+impl Names {
+    fn of(rows: &[SimulationRow]) -> Self {
+        let varied = varied(rows);
+        let all: Vec<Vec<String>> = rows.iter().map(|row| words(row, &varied)).collect();
+        let common = |word: &&String| all.iter().all(|words| words.contains(word));
+        let first = all.first().map_or(&[][..], Vec::as_slice);
+        let of_all: Vec<&str> = first.iter().filter(common).map(String::as_str).collect();
+        let own =
+            all.iter().map(|words| words.iter().filter(|word| !common(word)).cloned().collect::<Vec<_>>().join(" "));
+        Self {
+            common: of_all.join(", "),
+            own: own.collect(),
+            threads: rows.iter().any(SimulationRow::has_other_threads),
+        }
+    }
+
+    /// The columns that tell the runs apart.
+    fn columns(&self) -> Vec<Column> {
+        let differ = self.own.iter().any(|name| !name.is_empty());
+        let mut columns: Vec<Column> = differ.then(|| Column::text("run")).into_iter().collect();
+        columns.push(Column::number("CPUs", ""));
+        columns.extend(self.threads.then(|| Column::number("threads", "")));
+        columns
+    }
+
+    fn cells(&self, place: usize, row: &SimulationRow) -> Vec<Cell> {
+        let differ = self.own.iter().any(|name| !name.is_empty());
+        let mut cells: Vec<Cell> = differ.then(|| self.own[place].as_str().into()).into_iter().collect();
+        cells.push(row.cpus.to_string().into());
+        cells.extend(self.threads.then(|| row.threads.to_string().into()));
+        cells
+    }
+
+    fn table(&self, what: &str, columns: Vec<Column>) -> Table {
+        let mut all = self.columns();
+        let named = all.len();
+        all.extend(columns);
+        Table::new(format!("{what}: {}", self.common), all).named_by(named)
+    }
+}
+
+fn times(rows: &[SimulationRow], names: &Names) -> Table {
     let shares: Vec<Vec<f64>> = rows.iter().map(shares).collect();
     let shown: Vec<usize> =
         (0..=PARTS.len()).filter(|&part| part == 0 || shares.iter().any(|shares| shares[part] > 0.0)).collect();
-    let mut columns = vec![Column::text("run"), Column::number("CPUs", "")];
-    let threads = rows.iter().any(SimulationRow::has_other_threads);
-    columns.extend(threads.then(|| Column::number("threads", "")));
-    let names: Vec<&str> = part_names().collect();
-    columns.extend(shown.iter().map(|&part| Column::number(names[part], "%")));
-    columns.extend(KINDS.map(|(name, _)| Column::number(name, "% of misses")));
-    columns.extend([Column::number("upgrades", "%"), Column::number("local", "%")]);
+    let parts: Vec<&str> = part_names().collect();
+    let columns = shown.iter().map(|&part| Column::number(parts[part], "")).collect();
+    let mut table = names.table("time breakdown, % of the processors' time", columns);
+    for (place, (row, shares)) in rows.iter().zip(&shares).enumerate() {
+        let of_part = |&part: &usize| match part {
+            // Work, and waits for primary caches.
+            0 => percent(shares[part]).into(),
+            _ => Cell::new(percent(shares[part]), tone(shares[part])),
+        };
+        table.row(names.cells(place, row).into_iter().chain(shown.iter().map(of_part)).collect::<Vec<_>>());
+    }
+    table
+}
+
+/// A part of the time that is not spent on work, where it is large.
+fn tone(share: f64) -> Tone {
+    match share {
+        share if share >= 0.4 => Tone::Bad,
+        share if share >= 0.2 => Tone::Doubtful,
+        _ => Tone::Plain,
+    }
+}
+
+fn misses(rows: &[SimulationRow], names: &Names) -> Table {
     let causes = rows.iter().any(|row| row.causes.is_some());
-    columns.extend(CAUSES.iter().filter(|_| causes).map(|name| Column::number(name.replace('-', " "), "%")));
-    let varied = varied(rows);
-    let mut table = Table::new("where the time went", columns);
-    for (row, shares) in rows.iter().zip(shares) {
-        let mut cells = vec![label(row, &varied), row.cpus.to_string()];
-        cells.extend(threads.then(|| row.threads.to_string()));
-        cells.extend(shown.iter().map(|&part| percent(shares[part])));
+    let mut columns: Vec<Column> =
+        ["local", "clean", "owned", "invalidating"].map(|name| Column::number(name, "")).into();
+    columns.push(Column::number("upgrades", ""));
+    columns.extend(CAUSES.iter().filter(|_| causes).map(|name| Column::number(name.replace('-', " "), "")));
+    let mut table = names.table("L2 misses, % of all", columns);
+    for (place, row) in rows.iter().enumerate() {
         let misses: u64 = row.misses.values().sum();
         let share = |count: u64| if misses > 0 { percent(count as f64 / misses as f64) } else { "-".to_owned() };
+        let mut cells = names.cells(place, row);
+        cells.push(if misses > 0 { format!("{:.1}", row.local_pct).into() } else { "-".into() });
         cells.extend(KINDS.map(|(_, end)| {
-            share(row.misses.iter().filter(|(name, _)| name.ends_with(end)).map(|(_, count)| count).sum())
+            let counts = row.misses.iter().filter(|(name, _)| name.ends_with(end)).map(|(_, count)| count);
+            Cell::from(share(counts.sum()))
         }));
-        cells.extend([share(row.upgrades), if misses > 0 { format!("{:.1}", row.local_pct) } else { "-".to_owned() }]);
+        cells.push(share(row.upgrades).into());
         let count = |name: &&str| row.causes.as_ref().and_then(|counts| counts.get(*name)).copied().unwrap_or_default();
-        cells.extend(CAUSES.iter().filter(|_| causes).map(|name| share(count(name))));
+        cells.extend(CAUSES.iter().filter(|_| causes).map(|name| Cell::from(share(count(name)))));
         table.row(cells);
     }
-    table.note(
-        "of the measured part; clean, owned, invalidating: what misses took; local: misses on lines of the own node",
-    );
+    table.note("measured part of the run; local: home on the requester's node; clean, owned, invalidating: state of the line at the home");
     table
 }
 
@@ -111,8 +184,8 @@ pub fn time_bars<'a>(rows: &'a [SimulationRow]) -> StackedBars {
     let of_all: Vec<&str> =
         names.first().into_iter().flatten().filter(|word| common(word)).map(String::as_str).collect();
     StackedBars {
-        title: format!("where the time went: {} (numbers: % of a bar)", of_all.join(", ")),
-        axis: "processor time, that of a program's first run being 1".to_owned(),
+        title: format!("time breakdown: {} (numbers: % of the bar)", of_all.join(", ")),
+        axis: "processor time relative to the first run of the program".to_owned(),
         parts: part_names().map(str::to_owned).collect(),
         bars,
     }
@@ -139,21 +212,37 @@ pub fn speedups(rows: &[SimulationRow]) -> Option<Table> {
     if cpus.is_empty() {
         return None;
     }
-    let mut columns = vec![Column::text("run")];
-    columns.extend(cpus.iter().map(|cpus| Column::number(format!("{cpus} CPUs"), "")));
-    let mut table = Table::new("speedup", columns);
-    for (key, times) in groups {
+    let names: Vec<Vec<&str>> = groups.iter().map(|(key, _)| key.split(' ').collect()).collect();
+    let common = |word: &&str| names.iter().all(|words| words.contains(word));
+    let of_all: Vec<&str> = names.first().into_iter().flatten().copied().filter(common).collect();
+    let differ = names.len() > 1;
+    let mut columns: Vec<Column> = differ.then(|| Column::text("run")).into_iter().collect();
+    columns.extend(
+        cpus.iter().map(|&cpus| Column::number(if cpus == 1 { "1 CPU".into() } else { format!("{cpus} CPUs") }, "")),
+    );
+    let mut table = Table::new(format!("speedup: {}", of_all.join(", ")), columns).named_by(usize::from(differ));
+    let mut smallest = BTreeSet::new();
+    for ((_, times), words) in groups.iter().zip(&names) {
         let (&fewest, &base) = times.first_key_value()?;
+        smallest.insert(fewest);
         let speedup = |cpus: &u32| {
             let time = times.get(cpus).filter(|&&time| time > 0.0);
             time.map_or_else(|| "-".to_owned(), |time| format!("{:.2}", f64::from(fewest) * base / time))
         };
-        table.row([key].into_iter().chain(cpus.iter().map(speedup)));
+        let own = words.iter().copied().filter(|word| !common(word)).collect::<Vec<_>>().join(" ");
+        table.row(differ.then_some(own).into_iter().chain(cpus.iter().map(speedup)));
     }
-    table.note("over the run with the fewest processors, which count as so many");
-    if whole.contains(&true) {
-        table.note("of whole programs: not all of these runs have a parallel section that could be measured alone");
-    }
+    let counts = match smallest.iter().collect::<Vec<_>>()[..] {
+        [1] => String::new(),
+        [only] => format!(" (its {only} CPUs count as {only})"),
+        _ => " (its N CPUs count as N)".to_owned(),
+    };
+    let whole = if whole.contains(&true) {
+        "; whole programs, as not all runs have a parallel section of their own"
+    } else {
+        ""
+    };
+    table.note(format!("speedup relative to the smallest run{counts}{whole}"));
     Some(table)
 }
 
@@ -213,11 +302,14 @@ mod tests {
 
     #[test]
     fn parts_add_up_and_hops_are_told_apart() {
-        let text = time_split(&[row(4, 1000.0)]).to_string();
-        let line = text.lines().find(|line| line.contains("fft")).expect("a run");
-        let cells: Vec<&str> = line.split_whitespace().collect();
-        let expected = ["4", "50.0", "12.5", "12.5", "12.5", "12.5", "75.0", "0.0", "25.0", "25.0", "75.0"];
-        assert_eq!(cells[3..], expected, "{text}");
+        let tables = time_split(&[row(4, 1000.0)]);
+        let text: String = tables.iter().map(ToString::to_string).collect();
+        assert!(text.contains(": fft, arctic, origin\n"), "what all runs are is said once: {text}");
+        let lines = text.lines().filter(|line| line.starts_with("   4"));
+        let cells: Vec<Vec<&str>> = lines.map(|line| line.split_whitespace().collect()).collect();
+        let expected =
+            [&["4", "50.0", "12.5", "12.5", "12.5", "12.5"][..], &["4", "75.0", "75.0", "0.0", "25.0", "25.0"]];
+        assert_eq!(cells, expected, "{text}");
         assert!(!text.contains("lock"), "nobody locked: {text}");
         assert!((shares(&row(4, 1000.0)).iter().sum::<f64>() - 1.0).abs() < 1e-12);
     }
@@ -226,9 +318,11 @@ mod tests {
     fn speedup_is_over_the_fewest_and_only_of_runs_that_are_alike() {
         let other = SimulationRow { barrier: "llsc".into(), ..row(8, 300.0) };
         let text = speedups(&[row(8, 300.0), row(2, 1000.0), other]).expect("two are alike").to_string();
-        let lines: Vec<&str> = text.lines().filter(|line| line.contains("fft")).collect();
-        assert_eq!(lines.len(), 1, "{text}");
-        assert!(lines[0].trim_end().ends_with("6.67") && lines[0].contains("2.00"), "{text}");
+        let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert!(text.starts_with("speedup: fft, arctic, origin\n"), "{text}");
+        assert_eq!(lines[2], ["2.00", "6.67"], "{text}");
+        assert_eq!(lines.len(), 4, "{text}");
+        assert!(text.ends_with("smallest run (its 2 CPUs count as 2)\n"), "{text}");
         assert!(speedups(&[row(8, 300.0)]).is_none());
     }
 
@@ -240,9 +334,9 @@ mod tests {
             ..row(cpus, time_ns)
         };
         let text = speedups(&[of(1, 2000.0, "whole"), of(4, 100.0, "sections")]).expect("two are alike").to_string();
-        assert!(text.contains("4.00") && text.contains("of whole programs"), "{text}");
+        assert!(text.contains("4.00") && text.contains("whole programs"), "{text}");
         let text = speedups(&[of(1, 2000.0, "sections"), of(4, 100.0, "sections")]).expect("two are alike").to_string();
-        assert!(text.contains("20.00") && !text.contains("of whole programs"), "{text}");
+        assert!(text.contains("20.00") && !text.contains("whole programs"), "{text}");
     }
 
     #[test]

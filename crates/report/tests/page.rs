@@ -76,6 +76,7 @@ fn hostile_page() -> String {
         lines: lines.to_vec(),
         picture: Some("<svg xmlns=\"http://www.w3.org/2000/svg\"><title>machine</title></svg>".into()),
         trace: Some(&trace),
+        figures: Vec::new(),
     })
     .expect("a page")
 }

@@ -25,6 +25,7 @@ mod part;
 mod processor;
 pub mod random;
 mod sci;
+mod server;
 mod simulated;
 mod simulator;
 mod smp;

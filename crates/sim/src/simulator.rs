@@ -13,6 +13,7 @@ use crate::observe::{LineLoss, Observed};
 use crate::origin::{HubCounters, Hubs};
 use crate::os::PagingCounters;
 use crate::sci::SciNodes;
+use crate::server::Servers;
 use crate::simulated::Simulated;
 use crate::smp;
 use crate::system::{Job, System, ThreadReport};
@@ -37,6 +38,7 @@ pub fn unloaded_reads(description: &Description) -> Result<Vec<UnloadedRead>, Si
         ControllerKind::SnoopingBus => smp::unloaded(description),
         ControllerKind::Cluster => cluster::unloaded(description),
         ControllerKind::Sci => unloaded::reads::<SciNodes>(description),
+        ControllerKind::Server => unloaded::reads::<Servers>(description),
     }
 }
 
@@ -58,6 +60,7 @@ impl Simulator {
             ControllerKind::SnoopingBus => smp::machine(description, options)?,
             ControllerKind::Cluster => cluster::machine(description, options)?,
             ControllerKind::Sci => Box::new(System::<SciNodes>::new(description, options)?),
+            ControllerKind::Server => Box::new(System::<Servers>::new(description, options)?),
         };
         Ok(Self { machine })
     }

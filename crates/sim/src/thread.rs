@@ -285,6 +285,12 @@ impl<'a> Thread<'a> {
         self.processor().charged_to(cause)
     }
 
+    /// Turns the hardware prefetcher of the processor off or on, if it has one, once everything issued so far is done.
+    pub fn use_prefetcher(&mut self, on: bool) {
+        self.drain();
+        self.processor().use_prefetcher(on);
+    }
+
     /// Empties the caches and the TLB: clean lines are dropped silently, modified ones written back.
     pub fn drop_caches(&mut self) {
         let mut cursor = Some(0);

@@ -48,7 +48,7 @@ impl FromStr for ObjectKind {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|kind| kind.name() == text);
-        found.ok_or_else(|| format!("`{text}` is no kind of object; accepted: machine, node, link, process, thread"))
+        found.ok_or_else(|| format!("`{text}`: unknown kind of object; accepted: machine, node, link, process, thread"))
     }
 }
 

@@ -45,7 +45,7 @@ pub struct Limits {
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum ConfigError {
     /// The protocol does not exist.
-    #[error("PROTOCOL {name}: unknown; accepted: {accepted}")]
+    #[error("PROTOCOL {name}: unknown protocol; accepted: {accepted}")]
     UnknownProtocol {
         /// Name given.
         name: String,
@@ -53,7 +53,10 @@ pub enum ConfigError {
         accepted: String,
     },
     /// The configuration has more states than allowed.
-    #[error("caches {caches}, lines {lines}: more than {limit} states, not all explored")]
+    #[error(
+        "caches {caches}, lines {lines}: state limit of {limit} reached before all states were explored; raise \
+         --max-states"
+    )]
     TooManyStates {
         /// Number of caches.
         caches: u16,
@@ -73,7 +76,7 @@ pub enum ConfigError {
         accepted: &'static [Access],
     },
     /// The protocol does not have the planted fault.
-    #[error("mutation {name}: no such fault in protocol {protocol}; accepted: {accepted}")]
+    #[error("mutation {name}: unknown fault of protocol {protocol}; accepted: {accepted}")]
     UnknownMutation {
         /// The protocol.
         protocol: &'static str,

@@ -18,6 +18,7 @@ mod origin;
 mod permutations;
 mod registry;
 mod sci;
+mod server;
 
 pub use bus::{Alone, Beyond, BusModel, BusPlant, ExploredBus, PlantedBus, bus_faults, explore_bus, run_bus_litmus};
 pub use cluster::{ClusterModel, ClusterState, ClusterStep};
@@ -28,7 +29,7 @@ pub use directory::{
 };
 pub use entry::{Fault, Outcome, Protocol, Run};
 pub use explore::{Exploration, Trace, TraceStep, explore};
-pub use litmus::{Consistency, Instruction, Litmus, Loads, Program};
+pub use litmus::{Consistency, Instruction, Litmus, Loads, Order, Program};
 pub use model::{Model, Property, Violation};
 pub use moesi::Cluster;
 pub use msi::{msi, msi_configurations};

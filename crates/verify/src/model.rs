@@ -33,6 +33,9 @@ pub enum Property {
     /// all processors take turns, one access at a time (Lamport, "How to make a multiprocessor computer that correctly
     /// executes multiprocess programs", 1979).
     SequentialConsistency,
+    /// Processors' order, a property of litmus tests of processors that reorder: the loads of a program return results that
+    /// an atomic memory allows with such processors.
+    ProcessorOrder,
     /// Eventual completion: from every state, everything outstanding can complete without new accesses; under strong
     /// fairness, it will.
     EventualCompletion,
@@ -50,6 +53,7 @@ impl Property {
             Self::DeadlockFreedom => "deadlock freedom",
             Self::BoundedOvertaking => "bounded overtaking",
             Self::SequentialConsistency => "sequential consistency",
+            Self::ProcessorOrder => "processors' order",
             Self::EventualCompletion => "eventual completion",
         }
     }

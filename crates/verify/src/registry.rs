@@ -2,11 +2,11 @@
 
 use crate::config::ConfigError;
 use crate::entry::Protocol;
-use crate::{cluster, moesi, msi, origin, sci};
+use crate::{cluster, moesi, msi, origin, sci, server};
 
 /// Families of protocols; a new one is a line here.
 const FAMILIES: &[&[Protocol]] =
-    &[&[origin::PROTOCOL], msi::PROTOCOLS, &[sci::PROTOCOL], moesi::PROTOCOLS, cluster::PROTOCOLS];
+    &[&[origin::PROTOCOL], msi::PROTOCOLS, &[sci::PROTOCOL], moesi::PROTOCOLS, cluster::PROTOCOLS, server::PROTOCOLS];
 
 /// Every protocol.
 pub fn protocols() -> impl Iterator<Item = &'static Protocol> {

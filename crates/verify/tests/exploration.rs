@@ -75,5 +75,5 @@ fn bad_configurations_are_rejected() {
     }
     let unknown = verify::protocol("dragon").map(|protocol| protocol.name);
     let message = unknown.expect_err("there is no such protocol").to_string();
-    assert!(message.starts_with("PROTOCOL dragon: unknown; accepted: origin, "), "{message}");
+    assert!(message.starts_with("PROTOCOL dragon: unknown protocol; accepted: origin, "), "{message}");
 }

@@ -2,7 +2,7 @@
 //! their relaxation.
 
 use protocol::Access;
-use verify::{Consistency, Instruction, Litmus, Outcome, Program, Property, Trace, protocols};
+use verify::{Consistency, Instruction, Litmus, Order, Outcome, Program, Property, Trace, protocols};
 
 fn broken(protocol: &verify::Protocol, litmus: &Litmus) -> Option<Trace> {
     match protocol.run_litmus(litmus).expect("litmus tests are small").outcome {
@@ -61,6 +61,8 @@ const MESSAGE_PASSING_ELSEWHERE: Litmus = Litmus {
     name: "message-passing, home elsewhere",
     programs: &[IDLE, &[of(Access::Load, 0), of(Access::Load, 1), of(Access::Load, 0)], WRITER],
     evictions: false,
+    order: Order::Sequential,
+    allowed: Order::Sequential,
 };
 const IDLE: Program = &[];
 const WRITER: Program = &[of(Access::Store, 0), of(Access::Store, 1)];

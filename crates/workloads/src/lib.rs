@@ -4,6 +4,7 @@
 //! neither simulator nor host: whoever runs it places the memory and lends it the threads.
 
 mod blocks;
+mod data;
 mod loops;
 mod matrix;
 mod parallel;
@@ -13,6 +14,7 @@ mod random;
 mod recording;
 mod registry;
 mod replay;
+mod scene;
 mod specomp;
 mod splash;
 mod synthetic;
@@ -20,6 +22,7 @@ mod thread;
 mod unoptimised;
 
 pub use blocks::Blocks;
+pub use data::{Data, DataKind};
 pub use loops::{Cg, Ge, Mmult, Paths, Stream};
 pub use matrix::{Matrix, MatrixError};
 pub use parallel::{Array, Barrier, BarrierKind, Element, Held, Locks, Reduction, Share, SharedSums, Team, queue};
@@ -28,6 +31,7 @@ pub use program::{LockKind, Part, Program, RegionPlan, Shape, Wrong};
 pub use recording::{RecordedRegion, Recording};
 pub use registry::{ProgramError, Workload};
 pub use replay::{Replay, ReplayError};
+pub use scene::{Scene, SceneError};
 pub use specomp::{Applu, Apsi, Art, Equake, Fma3d, Gafort, Mgrid, Swim, Wupwise};
 pub use splash::{Barnes, Cholesky, Fft, Fmm, Lu, Mp3d, Ocean, Radix, Raytrace, Water};
 pub use synthetic::{Counters, HotSpot, Migratory, Private, ProducerConsumer, Uniform, WideReadSharing};

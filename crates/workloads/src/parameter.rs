@@ -4,7 +4,9 @@ use std::fmt;
 
 use thiserror::Error;
 
+use crate::data::{Data, DataKind};
 use crate::matrix::Matrix;
+use crate::scene::Scene;
 
 /// A parameter of a program: a whole number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,21 +25,12 @@ pub struct Parameter {
     pub powers_of: Option<u64>,
 }
 
-/// A matrix from a file among the parameters of a program, by its digest.
-pub(crate) static MATRIX: Parameter = Parameter {
-    name: "matrix",
-    meaning: "Digest of the matrix that is factored in place of the mesh's",
-    default: 0,
-    least: 0,
-    most: u64::MAX,
-    powers_of: None,
-};
-
 /// Values for some of a program's parameters, by name.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Settings {
     values: Vec<(String, u64)>,
-    matrix: Option<&'static Matrix>,
+    /// Of each kind at most one.
+    data: Vec<Data>,
 }
 
 impl Settings {
@@ -53,21 +46,28 @@ impl Settings {
         self
     }
 
-    /// With a matrix for the program to work on.
-    pub fn with_matrix(mut self, matrix: &'static Matrix) -> Self {
-        self.matrix = Some(matrix);
+    /// With data for the program to work on, in place of those of the same kind.
+    pub fn with_data(mut self, data: impl Into<Data>) -> Self {
+        let data = data.into();
+        self.data.retain(|other| other.kind() != data.kind());
+        self.data.push(data);
         self
     }
 
     /// The matrix that the program is to work on.
     pub(crate) fn matrix(&self) -> Option<&'static Matrix> {
-        self.matrix
+        self.data.iter().find_map(|data| if let Data::Matrix(matrix) = data { Some(*matrix) } else { None })
+    }
+
+    /// The scene that the program is to work on.
+    pub(crate) fn scene(&self) -> Option<&'static Scene> {
+        self.data.iter().find_map(|data| if let Data::Scene(scene) = data { Some(*scene) } else { None })
     }
 
     /// Those of its values whose names `is_first` accepts, and the others.
     pub(crate) fn split(&self, is_first: impl Fn(&str) -> bool) -> (Self, Self) {
         let (first, values) = self.values.iter().cloned().partition(|(name, _)| is_first(name));
-        (Self { values: first, matrix: None }, Self { values, matrix: self.matrix })
+        (Self { values: first, data: Vec::new() }, Self { values, data: self.data.clone() })
     }
 
     /// Whether every value belongs to a parameter of `program` and is in its range.
@@ -84,10 +84,14 @@ impl Settings {
         Ok(())
     }
 
-    /// Whether there is a matrix only if `program` takes one.
-    pub(crate) fn check_matrix(&self, program: &'static str, takes: bool) -> Result<(), ParameterError> {
-        match self.matrix.filter(|_| !takes) {
-            Some(matrix) => Err(ParameterError::NoMatrix { program, matrix: matrix.name().to_owned() }),
+    /// Whether all data are of the kind that `program` takes.
+    pub(crate) fn check_data(&self, program: &'static str, takes: Option<DataKind>) -> Result<(), ParameterError> {
+        match self.data.iter().find(|data| takes != Some(data.kind())) {
+            Some(data) => {
+                let (problem, taker) = data.kind().use_of();
+                let (flag, data) = (data.kind().parameter().name, data.name().to_owned());
+                Err(ParameterError::NoData { program, flag, data, problem, taker })
+            }
             None => Ok(()),
         }
     }
@@ -102,7 +106,7 @@ impl Settings {
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum ParameterError {
     /// The program has no such parameter.
-    #[error("--{name} {value}: {program} has no such parameter; accepted: {accepted}")]
+    #[error("--{name} {value}: {program} has no parameter --{name}; accepted: {accepted}")]
     Unknown {
         /// The program.
         program: &'static str,
@@ -113,16 +117,22 @@ pub enum ParameterError {
         /// The parameters that there are.
         accepted: String,
     },
-    /// The program works on no matrix of the user's.
-    #[error("--matrix {matrix}: {program} factors no matrix; accepted: a program that does, as cholesky")]
-    NoMatrix {
+    /// The program works on no such data of the user's.
+    #[error("--{flag} {data}: {program} {problem}; accepted: a program that does, as {taker}")]
+    NoData {
         /// The program.
         program: &'static str,
-        /// The matrix.
-        matrix: String,
+        /// The flag of the data.
+        flag: &'static str,
+        /// The data.
+        data: String,
+        /// What the program does not do.
+        problem: &'static str,
+        /// A program that does.
+        taker: &'static str,
     },
     /// The value is too small or too large.
-    #[error("--{} {value}: {program} cannot run so; accepted: {}", .parameter.name, .parameter.range())]
+    #[error("--{} {value}: out of range for {program}; accepted: {}", .parameter.name, .parameter.range())]
     OutOfRange {
         /// The program.
         program: &'static str,
@@ -166,20 +176,20 @@ pub trait Declared: Sized {
     /// The values of its parameters, in their order.
     fn values(&self) -> Vec<u64>;
 
-    /// Whether it can work on a matrix from a file.
-    const TAKES_MATRIX: bool = false;
+    /// The kind of data that it can work on in place of its own.
+    const TAKES: Option<DataKind> = None;
 
-    /// The matrix that it works on in place of its own.
-    fn matrix(&self) -> Option<&'static Matrix> {
+    /// The data that it works on in place of its own.
+    fn data(&self) -> Option<Data> {
         None
     }
 }
 
 /// Declares a program: the structure of its parameters, with default and range, and what is known of it by name. `powers of`
-/// a number after a range narrows it to those. `fitted to` lists the published figures that decided constants of the program. `of matrix` lets it
-/// work on a matrix from a file.
+/// a number after a range narrows it to those. `fitted to` lists the published figures that decided constants of the program. `of` a kind of
+/// data lets it work on such data in place of its own.
 macro_rules! program {
-    ($(#[$doc:meta])* $type:ident is $name:literal: $summary:literal $(, fitted to [$($figure:literal),*])? $(, of $matrix:ident)? {
+    ($(#[$doc:meta])* $type:ident is $name:literal: $summary:literal $(, fitted to [$($figure:literal),*])? $(, of $data:ident: $kind:ident)? {
         $(#[doc = $meaning:literal] $field:ident: $default:expr, $least:literal to $most:expr $(, powers of $base:literal)?;)*
     }) => {
         $(#[$doc])*
@@ -187,8 +197,8 @@ macro_rules! program {
         pub struct $type {
             $(#[doc = $meaning] pub $field: u64,)*
             $(
-                /// The matrix from a file that takes the place of the program's own.
-                pub $matrix: Option<&'static $crate::Matrix>,
+                /// What takes the place of the program's own.
+                pub $data: Option<&'static $crate::$kind>,
             )?
         }
 
@@ -208,7 +218,7 @@ macro_rules! program {
             fn with(settings: &$crate::Settings) -> Self {
                 Self {
                     $($field: settings.value(stringify!($field), $default),)*
-                    $($matrix: settings.matrix(),)?
+                    $($data: settings.$data(),)?
                 }
             }
 
@@ -217,10 +227,10 @@ macro_rules! program {
             }
 
             $(
-                const TAKES_MATRIX: bool = true;
+                const TAKES: Option<$crate::DataKind> = Some($crate::DataKind::$kind);
 
-                fn matrix(&self) -> Option<&'static $crate::Matrix> {
-                    self.$matrix
+                fn data(&self) -> Option<$crate::Data> {
+                    self.$data.map($crate::Data::$kind)
                 }
             )?
         }

@@ -94,7 +94,7 @@ impl RegionPlan {
 #[derive(Clone, PartialEq, Debug, Error)]
 pub enum Wrong {
     /// A word has the wrong value.
-    #[error("{what} holds {found} instead of {expected}")]
+    #[error("{what} is {found}, expected {expected}")]
     Word {
         /// What it is.
         what: String,
@@ -104,7 +104,7 @@ pub enum Wrong {
         expected: u64,
     },
     /// A number is too far off.
-    #[error("{what} is {found} instead of {expected} within {tolerance:e}")]
+    #[error("{what} is {found}, expected {expected} within {tolerance:e}")]
     Number {
         /// What it is.
         what: String,

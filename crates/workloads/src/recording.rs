@@ -98,6 +98,16 @@ where
         self.thread.store_private(region.region, word);
     }
 
+    fn load_own(&mut self, region: &Self::Region, word: usize) -> u64 {
+        self.access(AccessKind::Load, false, region, word);
+        self.thread.load_own(region.region, word)
+    }
+
+    fn store_own(&mut self, region: &Self::Region, word: usize, value: u64) {
+        self.access(AccessKind::Store, false, region, word);
+        self.thread.store_own(region.region, word, value);
+    }
+
     fn fetch_add(&mut self, region: &Self::Region, word: usize, addend: u64) -> u64 {
         let before = self.thread.fetch_add(region.region, word, addend);
         self.change(region, word);

@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use crate::loops::{Cg, Ge, Mmult, Paths, Stream};
-use crate::parameter::{self, Declared, Parameter, ParameterError, Settings};
+use crate::parameter::{Declared, Parameter, ParameterError, Settings};
 use crate::program::{Program, RegionPlan, Shape, Wrong};
 use crate::specomp::{Applu, Apsi, Art, Equake, Fma3d, Gafort, Mgrid, Swim, Wupwise};
 use crate::splash::{Barnes, Cholesky, Fft, Fmm, Lu, Mp3d, Ocean, Radix, Raytrace, Water};
@@ -14,7 +14,7 @@ use crate::thread::Thread;
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum ProgramError {
     /// No program has this name.
-    #[error("{name}: there is no such program; accepted: {accepted}")]
+    #[error("{name}: unknown program; accepted: {accepted}")]
     Unknown {
         /// What was asked for.
         name: String,
@@ -48,7 +48,7 @@ macro_rules! programs {
             pub fn new(name: &str, settings: &Settings) -> Result<Self, ProgramError> {
                 $(if name == $type::NAME {
                     settings.check($type::NAME, $type::PARAMETERS)?;
-                    settings.check_matrix($type::NAME, $type::TAKES_MATRIX)?;
+                    settings.check_data($type::NAME, $type::TAKES)?;
                     return Ok(Self::$type($type::with(settings)));
                 })*
                 let accepted = [$($type::NAME),*].join(" ");
@@ -65,13 +65,13 @@ macro_rules! programs {
                 match self { $(Self::$type(_) => $type::SUMMARY,)* }
             }
 
-            /// Its parameters, each with its value; with a matrix from a file, its digest at the end.
+            /// Its parameters, each with its value; with data in place of its own, their digest at the end.
             pub fn parameters(&self) -> Vec<(&'static Parameter, u64)> {
-                let (parameters, values, matrix) = match self {
-                    $(Self::$type(program) => ($type::PARAMETERS, program.values(), program.matrix()),)*
+                let (parameters, values, data) = match self {
+                    $(Self::$type(program) => ($type::PARAMETERS, program.values(), program.data()),)*
                 };
-                let matrix = matrix.map(|matrix| (&parameter::MATRIX, matrix.number()));
-                parameters.iter().zip(values).chain(matrix).collect()
+                let data = data.map(|data| (data.kind().parameter(), data.number()));
+                parameters.iter().zip(values).chain(data).collect()
             }
 
             /// The published figures that it was fitted to ([`Declared::CALIBRATED_ON`]): all others are predictions.

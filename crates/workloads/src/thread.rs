@@ -68,6 +68,18 @@ pub trait Thread {
         self.store_unused(region, word);
     }
 
+    /// As [`Thread::load_private`], of a value that is used.
+    #[inline]
+    fn load_own(&mut self, region: &Self::Region, word: usize) -> u64 {
+        self.load(region, word)
+    }
+
+    /// As [`Thread::store_private`], of a value that its thread uses.
+    #[inline]
+    fn store_own(&mut self, region: &Self::Region, word: usize, value: u64) {
+        self.store(region, word, value);
+    }
+
     /// Adds to a word in one indivisible step and returns what was there before. Waits until that is done.
     fn fetch_add(&mut self, region: &Self::Region, word: usize, addend: u64) -> u64;
 

@@ -2,7 +2,7 @@
 
 mod host;
 mod kernel;
-mod layout;
+pub(crate) mod layout;
 mod simulated;
 
 use std::error::Error;

@@ -211,6 +211,34 @@ pub(super) fn loaded(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
     collector.plans
 }
 
+/// Lines that another cache has, read by the first processor of each node: clean and modified ones of another core of its node, and
+/// modified ones of every other node, homed at the writer and at the reader.
+pub(super) fn transfers(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
+    let mut collector = Collector::new(layout, scope);
+    let readers: Vec<(NodeId, CpuId)> =
+        layout.nodes().filter_map(|node| Some((node, *layout.cpus_of(node).first()?))).collect();
+    let with_memory = |node: &NodeId| layout.has_memory(*node);
+    if let Some(&(node, reader)) = readers.iter().find(|(node, _)| with_memory(node)) {
+        let is_other_core =
+            |&&cpu: &&CpuId| !matches!(layout.relation(reader, cpu), Relation::Same | Relation::SmtSibling);
+        if let Some(&writer) = layout.cpus_of(node).iter().find(is_other_core) {
+            for state in [State::Cexh, State::Dexd] {
+                let placement = Placement::new(node, reader, Some(writer));
+                collector.add(Series::Transfers, Experiment::LmbenchRead, state, placement);
+            }
+        }
+    }
+    for &(reads, reader) in &readers {
+        for &(writes, writer) in readers.iter().filter(|&&(node, _)| node != reads) {
+            for home in [writes, reads].into_iter().filter(|node| with_memory(node)) {
+                let placement = Placement::new(home, reader, Some(writer));
+                collector.add(Series::Transfers, Experiment::LmbenchRead, State::Dexd, placement);
+            }
+        }
+    }
+    collector.plans
+}
+
 /// A map of every node's memory, from its own processors or those nearest to it.
 pub(super) fn regions(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
     let mut collector = Collector::new(layout, scope);

@@ -43,6 +43,8 @@ pub enum Suite {
     Loaded,
     /// Latency by region of memory.
     Regions,
+    /// What Intel MLC prints: latency and bandwidth between nodes, latency against load, and transfers between caches by home.
+    Mlc,
     /// What fits into a minute on a real machine: hierarchy, places, nodes, bandwidth and load.
     Overview,
     /// Those of the thesis; on a real machine all there are.
@@ -54,7 +56,7 @@ type Plans = fn(&Layout, &SuiteScope) -> Vec<Plan>;
 
 impl Suite {
     /// All suites.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Local,
         Self::Remote,
         Self::Interventions,
@@ -67,6 +69,7 @@ impl Suite {
         Self::Bandwidth,
         Self::Loaded,
         Self::Regions,
+        Self::Mlc,
         Self::Overview,
         Self::All,
     ];
@@ -86,6 +89,7 @@ impl Suite {
             Self::Bandwidth => "bandwidth",
             Self::Loaded => "loaded",
             Self::Regions => "regions",
+            Self::Mlc => "mlc",
             Self::Overview => "overview",
             Self::All => "all",
         }
@@ -130,6 +134,7 @@ impl Suite {
             Self::Bandwidth => &[of_any::bandwidth],
             Self::Loaded => &[of_any::loaded],
             Self::Regions => &[of_any::regions],
+            Self::Mlc => &[of_any::nodes, of_any::loaded, of_any::transfers],
             Self::Overview => OVERVIEW,
             Self::All if real => EVERYTHING,
             Self::All => THESIS,
@@ -170,7 +175,7 @@ impl FromStr for Suite {
         Self::ALL
             .into_iter()
             .find(|suite| suite.name() == name)
-            .ok_or_else(|| PlanError::new("--suite", name, "no such suite", Self::ALL.map(Self::name).join(" ")))
+            .ok_or_else(|| PlanError::new("--suite", name, "unknown suite", Self::ALL.map(Self::name).join(" ")))
     }
 }
 

@@ -92,7 +92,7 @@ fn a_search_that_does_not_settle_says_so() {
     let [Warning::RestartUnsettled { max_work: 30, .. }] = outcome.warnings[..] else {
         panic!("{:?}", outcome.warnings);
     };
-    assert!(outcome.warnings[0].to_string().ends_with("until the search settles"), "{}", outcome.warnings[0]);
+    assert!(outcome.warnings[0].to_string().ends_with("until the search converges"), "{}", outcome.warnings[0]);
 }
 
 #[test]

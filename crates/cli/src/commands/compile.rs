@@ -42,12 +42,12 @@ struct Line {
     arguments: Vec<OsString>,
 }
 
-const HELP: &str = "Flags of ours, anywhere among the compiler's:
-  --ccnuma-compiler=PROGRAM  the compiler that does the work; else CCNUMA_CC, CCNUMA_CXX or CCNUMA_FC names it, else gcc, g++,
-                             gfortran, or clang and clang++ where those are not installed
-  --ccnuma-no-blocks         do not count instructions by basic blocks: each reference then counts as a few instructions
-  --ccnuma-no-locals         leave out references to a function's own arrays whose addresses go nowhere; clang announces them from version
-                             14 on where it counts instructions, gcc takes them for registers (static arrays are always seen)
+const HELP: &str = "Flags of ccnuma, anywhere among the compiler's:
+  --ccnuma-compiler=PROGRAM  the compiler to use [default: CCNUMA_CC, CCNUMA_CXX or CCNUMA_FC, else gcc, g++,
+                             gfortran, or clang and clang++ if those are not installed]
+  --ccnuma-no-blocks         do not count instructions per basic block: charge a few instructions per reference
+  --ccnuma-no-locals         omit references to local arrays whose addresses do not escape (clang 14 or later instruments them when it
+                             counts instructions; gcc never does; static arrays are always instrumented)
   --ccnuma-verbose           print the command lines
 
 Examples:
@@ -58,9 +58,9 @@ Examples:
   ccnuma cc --ccnuma-compiler=clang -O2 -fopenmp stream.c -o stream
   ccnuma sim -m arctic -- ./fft -p16 -m20
 
-Where one word must name a compiler, link ccnuma-cc, ccnuma-cxx or ccnuma-fc to ccnuma: called so, it is that compiler. `ccnuma shims DIR` makes
-links named gcc, g++, clang, gfortran and so on, for builds that look at the compiler's name.
-ccnuma.h, which the command brings, tells what a program may say to the simulator; it need not say anything.";
+If the compiler must be a single word, link ccnuma-cc, ccnuma-cxx or ccnuma-fc to ccnuma. `ccnuma shims DIR` creates links named
+gcc, g++, clang, gfortran and so on, for builds that examine the compiler's name. ccnuma.h (included) declares optional calls to
+the simulator.";
 
 impl CCommand {
     /// Runs the compiler; its exit status.

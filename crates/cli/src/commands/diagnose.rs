@@ -6,6 +6,7 @@ use clap::Args;
 use experiments::diagnosis::{self, Diagnosis};
 use experiments::{Simulation, Sweep, Variations};
 use record::FindingRow;
+use report::View;
 
 use super::diagnose_host::{self, OnHost};
 use super::profile::preamble;
@@ -23,17 +24,17 @@ const EXAMPLES: &str = "Examples:
                                                  findings without running the remedies
   ccnuma diagnose -m arctic radix --cpus 16 --json
   ccnuma cc -g -O2 -o fft fft.c -lm && ccnuma diagnose -m flash-16p -- ./fft -p16
-                                                 a program of your own: its variables, its lines
-  ccnuma diagnose -- ./fft -p4                   any program, on this computer, as far as its kernel tells
+                                                 your own program, by variables and source lines
+  ccnuma diagnose -- ./fft -p4                   any program on this computer, from kernel samples
 
-Every remedy that a simulated machine can try is tried: pages are placed where they are used, words that processors share only
-by accident are put apart, a parameter is changed; the program runs again, and what became shorter is the gain. A finding
-without a gain could not be tried: its cost counts. Runs of built-in programs on a quarter of the processors tell what grows
-with the machine.
+On a simulated machine, remedies are tried where possible: pages are placed on the nodes that use them, falsely shared words
+are separated, a parameter is changed; the program runs again, and the reduction of its time is the gain. A finding without a
+gain could not be tried and is ranked by its cost. Built-in programs also run on a quarter of the processors, to find costs that
+grow with the machine.
 Exit code 1 if the program's check of its own results fails.";
 
-/// Find what keeps a program from being faster, on a simulated machine or on this computer: false sharing, misplaced data, locks
-/// and more.
+/// Find the bottlenecks of a program on a simulated machine or on this computer: false sharing, misplaced data, locks and
+/// more.
 #[derive(Args, Debug)]
 #[command(after_help = after_help(EXAMPLES))]
 pub struct DiagnoseCommand {
@@ -42,15 +43,15 @@ pub struct DiagnoseCommand {
     /// The program.
     #[arg(value_name = "PROGRAM", required_unless_present = "command")]
     program: Option<String>,
-    /// Propose remedies, and run none of them.
+    /// Propose remedies without trying them.
     #[arg(long)]
     no_trials: bool,
     #[command(flatten)]
     run: RunFlags,
     #[command(flatten)]
     output: OutputFlags,
-    /// A program that was built with `ccnuma cc`, `cxx` or `fc`, and its arguments; on this computer any program. To try a remedy
-    /// it is run again: it reads the same then, and what it prints is not shown.
+    /// A program built with `ccnuma cc`, `cxx` or `fc`, and its arguments; on this computer any program. It is run again for each
+    /// remedy that is tried, with the same input and without its output.
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "program")]
     command: Vec<OsString>,
 }
@@ -58,22 +59,22 @@ pub struct DiagnoseCommand {
 /// How one program runs on one simulated machine.
 #[derive(Args, Debug)]
 pub struct RunFlags {
-    /// How many processors take part, counted from the first [default: all].
+    /// Number of processors, starting with the first [default: all].
     #[arg(long, value_name = "N")]
     cpus: Option<u16>,
-    /// What places pages: planned, first-touch, round-robin, fixed=NODE, mld or mld=RADIUS.
+    /// Page placement: planned, first-touch, round-robin, fixed=NODE, mld or mld=RADIUS.
     #[arg(long, value_name = "POLICY")]
     placement: Option<String>,
-    /// Who decides which thread runs where, as for `ccnuma sim`.
+    /// Scheduler, as for `ccnuma sim`.
     #[arg(long, value_name = "POLICY")]
     scheduler: Option<String>,
-    /// How threads meet, as for `ccnuma sim`.
+    /// Barrier, as for `ccnuma sim`.
     #[arg(long, value_name = "KIND")]
     barrier: Option<String>,
-    /// How threads take locks, as for `ccnuma sim`.
+    /// Locks, as for `ccnuma sim`.
     #[arg(long, value_name = "KIND")]
     locks: Option<String>,
-    /// Seed of random choices, of the program and of simulated hardware.
+    /// Random seed, of the program and of the simulated hardware.
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
     #[command(flatten)]
@@ -105,12 +106,17 @@ impl RunFlags {
         let launch = if tries { launch.repeated() } else { launch };
         let (variations, policies) = own_variations(self.varied())?;
         let resolved = machines.varied(&variations)?;
-        let [machine] = resolved.as_slice() else { return Err(Failure::input("one machine at a time")) };
+        let [machine] = resolved.as_slice() else {
+            return Err(Failure::input(
+                "several machines given; accepted: one -m \
+             MACHINE",
+            ));
+        };
         let policies = policies.all().swap_remove(0);
         let common = Common { seed: self.seed, causes: true, stats: true, policies, ..Common::default() };
         let (own, machine) = (OwnFlags::default(), &machine.description);
         let (row, answer) = own.answer(&launch, machine, self.cpus, &common)?;
-        let wrong = (answer.status != 0).then(|| format!("it ended with status {}", answer.status));
+        let wrong = (answer.status != 0).then(|| format!("exit status {}", answer.status));
         let mut found = Diagnosis { wrong, ..named(row, answer.attribution.unwrap_or_default(), &launch)? };
         if tries && !answer.interrupted {
             own.try_remedies(&mut found, &launch, machine, self.cpus, &common)?;
@@ -129,12 +135,9 @@ impl RunFlags {
             ("--locks", self.locks.clone()),
         ];
         match given.into_iter().find_map(|(flag, value)| Some((flag, value?))) {
-            Some((flag, value)) => Err(Failure::flag(
-                flag,
-                &value,
-                "this computer decides that itself",
-                "-m MACHINE with a simulated machine",
-            )),
+            Some((flag, value)) => {
+                Err(Failure::flag(flag, &value, "not applicable to this computer", "a simulated machine (-m MACHINE)"))
+            }
             None => Ok(()),
         }
     }
@@ -166,14 +169,15 @@ impl RunFlags {
             variations,
             programs: vec![program.to_owned()],
             parameters: self.parameters.values.clone(),
-            matrix: self.parameters.matrix()?,
+            data: self.parameters.data()?,
             cpus: cpus.into_iter().collect(),
+            seeds: Vec::new(),
             options: sim::Options { seed: self.seed, ..sim::Options::default() },
         };
         let mut simulations = sweep.simulations().map_err(Failure::input)?;
         match (simulations.pop(), simulations.is_empty()) {
             (Some(simulation), true) => Ok(simulation),
-            (_, _) => Err(Failure::input("one machine, and one value for each parameter, at a time")),
+            (_, _) => Err(Failure::input("several runs requested; accepted: one machine and one value per parameter")),
         }
     }
 }
@@ -188,13 +192,13 @@ pub fn diagnosed(simulation: &Simulation, fewer: Option<&Simulation>, tries: boo
 }
 
 /// Writes and prints what was found, after `before`. True if the program ended well.
-fn tell(found: &Diagnosis, before: &str, mut output: Output<FindingRow>) -> Result<bool, Failure> {
+fn tell(found: &Diagnosis, before: &str, view: &View, mut output: Output<FindingRow>) -> Result<bool, Failure> {
     let rows = found.rows();
     rows.iter().try_for_each(|row| output.write(row))?;
     if output.wants_table() {
         print(before)?;
         let limits = found.sight.limits();
-        print(format!("\n{}", report::findings(&rows, &found.sight.nothing_found(), limits.as_deref())))?;
+        print(format!("\n{}", report::findings(&rows, &found.sight.nothing_found(), limits.as_deref()).shown(view)))?;
     } else if let Some(limits) = found.sight.limits() {
         eprintln!("note: {}: {limits}", found.row.program);
     }
@@ -223,8 +227,10 @@ impl DiagnoseCommand {
                 (self.run.of_own(&self.machines, &self.command, !self.no_trials)?, output)
             }
         };
-        let times = report::time_split(std::slice::from_ref(&found.row)).to_string();
-        tell(&found, &times, output)
+        let view = self.output.view();
+        let times = report::time_split(std::slice::from_ref(&found.row));
+        let times: Vec<String> = times.iter().map(|table| table.shown(&view)).collect();
+        tell(&found, &times.join("\n"), &view, output)
     }
 
     /// The same on this computer, where nothing can be tried.
@@ -238,8 +244,9 @@ impl DiagnoseCommand {
             found.row.program,
             found.row.machine,
             found.row.time_ns / 1e9,
-            preamble::sight(&sight)
+            preamble::hidden(&sight)
         );
-        tell(&found, &about, output)
+        let view = self.output.view();
+        tell(&found, &report::paragraph(&about, &view), &view, output)
     }
 }

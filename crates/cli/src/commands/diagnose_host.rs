@@ -48,6 +48,6 @@ pub fn run(command: &[OsString]) -> Result<OnHost, Failure> {
     lacking.into_iter().for_each(|advice| eprintln!("note: {}: {advice}", words[0]));
     let mut sight = preamble.sources;
     sight.push(touched.describe());
-    let wrong = watched.status.filter(|status| !status.success()).map(|status| format!("it ended with {status}"));
+    let wrong = watched.status.filter(|status| !status.success()).map(|status| format!("{status}"));
     Ok(OnHost { found: Diagnosis { wrong, ..found }, sight })
 }

@@ -6,16 +6,16 @@ use record::{DescriptionRow, MachineRow};
 use crate::failure::Failure;
 use crate::output::{Output, OutputFlags, print};
 
-/// List the machine descriptions that are built in, or show one with all its parameters.
+/// List the built-in machine descriptions, or show one with all its parameters.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   ccnuma machines                         the built-in machines
-  ccnuma machines show arctic             every parameter of arctic, and where it comes from
-  ccnuma machines show flash-64p          the same of a machine of a family, which needs no file
+  ccnuma machines show arctic             every parameter of arctic, with its source
+  ccnuma machines show flash-64p          a machine of a parametric family
   ccnuma machines show arctic+l2.size_mib=4
                                           the same with a parameter changed
   ccnuma machines show origin2000-r12k-400-32p > mine.toml
-                                          a start for a machine of your own")]
+                                          a template for your own machine")]
 pub struct MachinesCommand {
     #[command(subcommand)]
     action: Option<Action>,
@@ -27,7 +27,7 @@ pub struct MachinesCommand {
 enum Action {
     /// Show a machine with all its parameters, as TOML that -m accepts.
     Show {
-        /// The name of a machine, or the path of a TOML file; with changes after it: +PROTOCOL, +TABLE.KEY=VALUE.
+        /// Name of a machine, or path of a TOML file; optionally followed by changes: +PROTOCOL, +TABLE.KEY=VALUE.
         #[arg(value_name = "MACHINE")]
         name: String,
         #[command(flatten)]
@@ -45,7 +45,7 @@ impl MachinesCommand {
             Some(Action::Show { name, output }) => {
                 let resolved = experiments::variant::resolve(&name);
                 let resolved = resolved.map_err(|error| Failure::input(format!("MACHINE {name}: {error}")))?;
-                self.output.refuse("it belongs behind the machine, as in `ccnuma machines show arctic --json`")?;
+                self.output.refuse("must follow the machine, as in `ccnuma machines show arctic --json`")?;
                 let mut output: Output<DescriptionRow> = output.open()?;
                 output.write(&experiments::description_row(&resolved))?;
                 if output.wants_table() {
@@ -72,7 +72,7 @@ fn list(flags: &OutputFlags) -> Result<(), Failure> {
         for family in machine::families() {
             table.note(format!("also {family}"));
         }
-        print(table)?;
+        print(table.shown(&flags.view()))?;
     }
     output.finish()
 }

@@ -1,12 +1,12 @@
 //! `ccnuma report`: a page about a run, for a browser.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use experiments::picture::loaded_picture;
 use experiments::profiling::{ProfileRequest, traced};
-use record::FindingRow;
+use record::{FindingRow, Record};
 use report::html::{Page, page};
 use trace::Trace;
 
@@ -19,34 +19,36 @@ use crate::progress;
 
 const EXAMPLES: &str = "Examples:
   ccnuma report -m flash-scaled-16p art -o art.html
-                                      run, diagnose, sample; one page with all of it
-  ccnuma run -o fft.trace -- ./fft    what happens on this computer
+                                      run, diagnose and sample; one HTML page
+  ccnuma run -o fft.trace -- ./fft    a trace of a program on this computer
   ccnuma report fft.trace -o fft.html
-                                      and the page about it
+                                      and its report
+  ccnuma bench --suite cores --json=cores.jsonl; ccnuma report cores.jsonl -o cores.html
+                                      heat maps of measurements
   ccnuma diagnose -m arctic radix --json=radix.jsonl
   ccnuma report radix.trace --findings radix.jsonl -o radix.html
 
-The page is one file and needs no network. Timelines of nodes, links and threads zoom together.";
+The page is one self-contained file. Timelines of nodes, links and threads zoom together.";
 
 /// Samples of a simulated run that a page shows.
 const SAMPLES: u64 = 500;
 
-/// Write a page about a run: findings, where time went, data, source lines, the machine, timelines that zoom.
+/// Write an HTML report of a run: findings, time breakdown, data, source lines, machine, timelines.
 #[derive(Args, Debug)]
 #[command(after_help = after_help(EXAMPLES))]
 pub struct ReportCommand {
     #[command(flatten)]
     machines: MachinesFlag,
-    /// With -m a program to run there, else a trace that `ccnuma run` wrote.
+    /// With -m: the program to run; otherwise a trace from `ccnuma run`, or records from `ccnuma bench --json=FILE`.
     #[arg(value_name = "PROGRAM|TRACE")]
     subject: String,
-    /// The page.
+    /// Output file.
     #[arg(short = 'o', long = "output", value_name = "FILE", default_value = "report.html")]
     output: PathBuf,
-    /// Findings to show with a trace: what `ccnuma diagnose --json=FILE` wrote.
+    /// Findings to show with a trace, from `ccnuma diagnose --json=FILE`.
     #[arg(long, value_name = "FILE", conflicts_with = "names")]
     findings: Option<PathBuf>,
-    /// Propose remedies, and run none of them.
+    /// Propose remedies without trying them.
     #[arg(long)]
     no_trials: bool,
     #[command(flatten)]
@@ -61,7 +63,13 @@ impl ReportCommand {
     /// # Errors
     /// When the input cannot be used, a simulation fails or the page cannot be written.
     pub fn run(self) -> Result<bool, Failure> {
-        if self.machines.is_given() { self.of_program() } else { self.of_trace() }
+        if self.machines.is_given() {
+            return self.of_program();
+        }
+        match records_in(Path::new(&self.subject)) {
+            true => self.of_records(),
+            false => self.of_trace(),
+        }
     }
 
     fn of_program(&self) -> Result<bool, Failure> {
@@ -95,6 +103,7 @@ impl ReportCommand {
                 run: Some(row),
                 findings: &findings,
                 lines: found.lines(),
+                figures: Vec::new(),
                 picture: Some(loaded_picture(simulation.description(), Some(&trace), Some(row))),
                 trace: Some(&trace),
             },
@@ -104,7 +113,8 @@ impl ReportCommand {
     }
 
     fn of_trace(&self) -> Result<bool, Failure> {
-        let accepted = "a trace that `ccnuma run -o FILE` wrote, or -m MACHINE and a program";
+        let accepted =
+            "a trace from `ccnuma run -o FILE`, records from `ccnuma bench --json=FILE`, or -m MACHINE and a program";
         let trace = Trace::open(Path::new(&self.subject))
             .map_err(|error| Failure::flag("TRACE", &self.subject, error, accepted))?;
         let findings = self.findings.as_deref().map(read_findings).transpose()?.unwrap_or_default();
@@ -132,6 +142,29 @@ impl ReportCommand {
         self.say_where().map(|()| true)
     }
 
+    /// The page of records that `ccnuma bench` wrote: heat maps and plots.
+    fn of_records(&self) -> Result<bool, Failure> {
+        let refused = |problem: String| {
+            Failure::flag("RECORDS", &self.subject, problem, "records from `ccnuma bench --json=FILE`")
+        };
+        let text = input::text(Path::new(&self.subject), input::HELD).map_err(|error| refused(error.to_string()))?;
+        let contents = record::read::<Record>(&text).map_err(|error| refused(error.to_string()))?;
+        let records: Vec<Record> = contents.rows.into_iter().map(|(record, _)| record).collect();
+        let plots = [report::area_curves(&records), report::load_curves(&records)];
+        let plots = plots.into_iter().flatten().map(|plot| plot.svg());
+        let matrices = report::matrices(&records).into_iter().map(|(_, matrix)| matrix.svg());
+        let figures: Result<Vec<String>, _> = matrices.chain(plots).collect();
+        let figures = figures.map_err(Failure::run)?;
+        if figures.is_empty() {
+            return Err(refused("contains no matrix and no curve (suites cores, nodes, hierarchy, loaded)".to_owned()));
+        }
+        let machine = records.first().map_or_else(String::new, |record| record.machine.clone());
+        let facts = vec![("machine".to_owned(), machine), ("records".to_owned(), records.len().to_string())];
+        let file = self.page()?;
+        write(file, &Page { title: format!("Measurements: {}", self.subject), facts, figures, ..Page::default() })?;
+        self.say_where().map(|()| true)
+    }
+
     /// The page, begun: nothing is run for a file that cannot be written.
     fn page(&self) -> Result<Whole, Failure> {
         self.force.files().whole("--output", &self.output, Kind::Page)
@@ -140,6 +173,13 @@ impl ReportCommand {
     fn say_where(&self) -> Result<(), Failure> {
         print(format!("{}\n", self.output.display()))
     }
+}
+
+/// Whether a file holds JSON lines rather than a trace.
+fn records_in(path: &Path) -> bool {
+    let mut first = [0];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read(&mut first));
+    read.is_ok_and(|count| count == 1) && first == *b"{"
 }
 
 fn write(mut file: Whole, about: &Page<'_>) -> Result<(), Failure> {

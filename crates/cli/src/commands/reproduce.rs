@@ -3,54 +3,56 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use experiments::{Finished, Outcomes, Reproduction};
+use experiments::{Detail, Finished, Outcomes, Reproduction};
 use record::{PublicationRow, ReproductionRow, SimulationRow};
+use report::View;
 
 use super::bench::ThoroughnessFlags;
-use super::sim::journal::{Journal, Wanted};
+use super::sim::journal::Journal;
 use crate::failure::Failure;
 use crate::interruption;
-use crate::output::{Output, OutputFlags, beside, draw, make_drawings, print};
+use crate::output::{Output, OutputFlags, beside, draw, drawn, make_drawings, print};
 use crate::progress;
 
-/// Rerun a published result: our figures beside the published ones, with the error.
+/// Reproduce published results: simulated and published figures with the error.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Papers: prestor (L. Prestor's thesis of 2001 on the Origin 2000), seidl (S. Seidl's study of 1997 on the same),
-flash (the FLASH dissertation; flash/sharing is a study of ours: its protocols on programs that share),
-hexsel (R. Hexsel and N. Topham on SCI rings), lai (A.-C. Lai and B. Falsafi on clusters of SMPs).
-Figures that a machine was calibrated on are marked: their error is that of a fit, all others are predictions.
-Tables whose figures are withheld print ours alone.
+flash (the FLASH dissertation; flash/sharing is an additional study: its protocols on synthetic sharing patterns),
+hexsel (R. Hexsel and N. Topham on SCI rings), lai (A.-C. Lai and B. Falsafi on clusters of SMPs), servers (published
+measurements of servers of today: mlc and rome).
+Figures to which a machine was calibrated are marked *; all others are predictions. Tables whose published figures are not in
+this repository show simulated figures only.
 
 Examples:
-  ccnuma reproduce                          what there is: tables, figures and studies by name
+  ccnuma reproduce                          list tables, figures and studies
   ccnuma reproduce prestor/4.6              one table
   ccnuma reproduce prestor/figure-4.6 --svg plots
                                             one figure, drawn into plots/
   ccnuma reproduce prestor --json=prestor.jsonl
-  ccnuma reproduce flash --quick            the FLASH dissertation in minutes: programs take less data
+  ccnuma reproduce flash --quick            the FLASH dissertation in minutes, with smaller data sets
   ccnuma reproduce flash --json=flash.jsonl --resume
-                                            goes on where an earlier run with that file ended
+                                            continues an earlier run with that file
   ccnuma reproduce --all --json=all.jsonl   everything: hours, unless --quick"
 )]
 pub struct ReproduceCommand {
-    /// A paper, or one of its tables or figures: prestor, prestor/4.6, prestor/figure-4.6, flash/A.1; without, all are listed.
+    /// A paper, or one of its tables or figures: prestor, prestor/4.6, prestor/figure-4.6, flash/A.1 [default: list all].
     #[arg(value_name = "PAPER[/TABLE]")]
     selection: Option<String>,
-    /// List tables, figures and studies, of a paper or of all, and run none.
+    /// List tables, figures and studies, of one paper or of all, without running them.
     #[arg(long)]
     list: bool,
     /// Reproduce all papers.
     #[arg(long, conflicts_with_all = ["selection", "list"])]
     all: bool,
-    /// Draw the diagrams of the tables and figures into DIRECTORY.
+    /// Write the plots of the tables and figures into DIRECTORY.
     #[arg(long, value_name = "DIRECTORY")]
     svg: Option<PathBuf>,
-    /// Programs take less data and fewer numbers of processors: minutes instead of hours. Figures between those are left out.
+    /// Smaller data sets and fewer processor counts: minutes instead of hours. Figures for other processor counts are omitted.
     #[arg(long)]
     quick: bool,
-    /// With --json=FILE: go on where an earlier run with that file ended. Until all are over, runs of programs are kept in
-    /// FILE.runs.part.
+    /// With --json=FILE: continue an earlier run with that file. Finished program runs are kept in FILE.runs.part until all are
+    /// done.
     #[arg(long)]
     resume: bool,
     #[command(flatten)]
@@ -79,7 +81,7 @@ impl ReproduceCommand {
         self.output.check::<ReproductionRow>()?;
         let journal = self.journal()?;
         let mut output: Output<ReproductionRow> = self.output.open()?;
-        output.tell_early(tables_so_far(&reproduction));
+        output.tell_early(tables_so_far(&reproduction, self.output.view()));
         for machine in reproduction.machines() {
             output.describe(&experiments::bare_description_row(&machine))?;
         }
@@ -92,17 +94,17 @@ impl ReproduceCommand {
             journal.close()?;
         }
         if output.wants_table() {
-            print_tables(&reproduction, &outcomes)?;
+            print_tables(&reproduction, &outcomes, &self.output.view())?;
         }
         if let Some(directory) = &self.svg {
-            draw(self.output.files(), directory, &reproduction.plots(&outcomes))?;
+            draw(self.output.files(), directory, drawn(reproduction.plots(&outcomes)))?;
         }
         output.finish()?;
         match failures.first() {
             None => Ok(()),
             Some(first) => {
                 let (count, machine) = (failures.len(), &first.measurement.machine);
-                Err(Failure::run(format!("{count} measurements failed, the first on {machine}: {}", first.error)))
+                Err(Failure::run(format!("{count} measurements failed, first on {machine}: {}", first.error)))
             }
         }
     }
@@ -115,7 +117,7 @@ impl ReproduceCommand {
         let mut output: Output<PublicationRow> = self.output.open()?;
         rows.iter().try_for_each(|row| output.write(row))?;
         if output.wants_table() {
-            print(report::publications(&rows))?;
+            print(report::publications(&rows).shown(&self.output.view()))?;
         }
         output.finish()
     }
@@ -123,7 +125,7 @@ impl ReproduceCommand {
     /// Where runs of programs are kept until all are over: beside the file of --json, if there is one.
     fn journal(&self) -> Result<Journal, Failure> {
         let runs = self.output.json_file().map(|file| beside(file, "runs"));
-        Journal::open(runs.as_deref(), self.resume, self.output.files(), Wanted { parts: true, causes: false })
+        Journal::open(runs.as_deref(), self.resume, self.output.files(), Detail { parts: true, causes: false })
     }
 }
 
@@ -139,7 +141,7 @@ impl Finished for Journal {
 }
 
 /// The tables of rows that an interrupted run has: as far as they go, those of figures beside each other.
-fn tables_so_far(reproduction: &Reproduction) -> impl Fn(&[ReproductionRow]) -> String + Send + use<> {
+fn tables_so_far(reproduction: &Reproduction, view: View) -> impl Fn(&[ReproductionRow]) -> String + Send + use<> {
     let about = |table: &experiments::PreparedTable| {
         let published = table.published();
         let columns: Vec<String> = published.columns.iter().map(|column| column.name.clone()).collect();
@@ -153,7 +155,7 @@ fn tables_so_far(reproduction: &Reproduction) -> impl Fn(&[ReproductionRow]) -> 
             let rows: Vec<ReproductionRow> = of_it.cloned().collect();
             let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
             if !rows.is_empty() {
-                text += &format!("{}\n", report::comparison(heading, row_heading, &columns, &rows));
+                text += &format!("{}\n", report::comparison(heading, row_heading, &columns, &rows).shown(&view));
             }
         }
         text
@@ -164,20 +166,20 @@ fn tables_so_far(reproduction: &Reproduction) -> impl Fn(&[ReproductionRow]) -> 
 ///
 /// # Errors
 /// When standard output fails.
-pub fn print_tables(reproduction: &Reproduction, outcomes: &Outcomes) -> Result<(), Failure> {
+pub fn print_tables(reproduction: &Reproduction, outcomes: &Outcomes, view: &View) -> Result<(), Failure> {
     let mut summaries = Vec::new();
     for table in reproduction.tables() {
         let published = table.published();
         let rows = table.rows(outcomes);
         let name = table.heading();
         let columns: Vec<&str> = published.columns.iter().map(|column| column.name.as_str()).collect();
-        print(format!("{}\n", report::comparison(&name, &published.row_heading, &columns, &rows)))?;
+        print(format!("{}\n", report::comparison(&name, &published.row_heading, &columns, &rows).shown(view)))?;
         if rows.iter().any(|row| row.theirs.is_some()) {
             summaries.extend(table.summaries(&rows));
         }
     }
     if !summaries.is_empty() {
-        print(report::summaries("Errors against the published figures", &summaries))?;
+        print(report::summaries("Errors against the published figures", &summaries).shown(view))?;
     }
     Ok(())
 }
@@ -219,7 +221,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let runs = folder.path().join("figures.jsonl.runs");
         let open = |resume| {
-            Journal::open(Some(&runs), resume, Files::default(), Wanted { parts: true, causes: false })
+            Journal::open(Some(&runs), resume, Files::default(), Detail { parts: true, causes: false })
                 .expect("a journal")
         };
         let journal = open(false);

@@ -12,10 +12,10 @@ use crate::output::print;
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   ccnuma shims ~/shims && PATH=~/shims:$PATH make
-  ccnuma shims ~/shims gcc-12 g++-12        of these names alone
+  ccnuma shims ~/shims gcc-12 g++-12        only these names
 
-Each link does what `ccnuma cc`, `cxx` or `fc` does by the compiler of its name that comes next in PATH; flags of theirs may be
-given (`ccnuma help cc`). Makefiles that look at the compiler's name (ifeq ($(CC),gcc)) see the one that they know.")]
+Each link acts as `ccnuma cc`, `cxx` or `fc` with the next compiler of its name in PATH, and accepts their flags (`ccnuma help cc`).
+Makefiles that examine the compiler's name (ifeq ($(CC),gcc)) see the name that they expect.")]
 pub struct ShimsCommand {
     /// The folder, which is made if it is not there.
     #[arg(value_name = "DIR")]

@@ -16,29 +16,29 @@ use crate::output::{Kind, OutputFlags, print};
 use crate::platform::{Machine, MachineFlag};
 use crate::provenance;
 
-/// Print what a machine is made of: nodes, routers, links, processors; of this computer also memory, caches, pages, limits.
+/// Print the topology of a machine: nodes, routers, links, processors; for this computer also memory, caches, pages, limits.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   ccnuma topology                                    nodes, memory, caches, huge pages and limits of this computer
   ccnuma topology -m arctic                          nodes, routers and links of the 64-processor machine
-  ccnuma topology -m arctic --routes --csv           also the route between every two nodes, as CSV
+  ccnuma topology -m arctic --routes --csv           also the routes between all pairs of nodes, as CSV
   ccnuma topology -m stinger --svg stinger.svg       a drawing
-  ccnuma topology -m stinger --check-deadlock        is the machine's own routing free of deadlock?
-  ccnuma topology -m flash-64p --check-deadlock      that of requests, and that of replies
-  ccnuma topology -m arctic --check-deadlock my.txt  and this one? (ROUTER NODE:PORT ..., a router a line;
-                                                     or SOURCE -> DESTINATION: ROUTER ..., a route a line)
+  ccnuma topology -m stinger --check-deadlock        is the machine's routing deadlock-free?
+  ccnuma topology -m flash-64p --check-deadlock      routing of requests, and of replies
+  ccnuma topology -m arctic --check-deadlock my.txt  a table of yours (ROUTER NODE:PORT ..., one router per line;
+                                                     or SOURCE -> DESTINATION: ROUTER ..., one route per line)
 
 Exit code 1 if the routing can deadlock.")]
 pub struct TopologyCommand {
     #[command(flatten)]
     machine: MachineFlag,
-    /// Also list the route between every two nodes.
+    /// Also list the routes between all pairs of nodes.
     #[arg(long)]
     routes: bool,
-    /// Check a routing table for deadlock: the machine's own, or that in TABLE-FILE.
+    /// Check a routing table for deadlock: the machine's, or that in TABLE-FILE.
     #[arg(long, value_name = "TABLE-FILE", num_args = 0..=1, conflicts_with_all = ["routes", "svg"])]
     check_deadlock: Option<Option<PathBuf>>,
-    /// Draw the machine into FILE instead of listing it.
+    /// Draw the machine into FILE (SVG) instead of listing it.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
     #[command(flatten)]
@@ -63,7 +63,7 @@ impl TopologyCommand {
                 self.show(&headline, &rows, &origin, || report::computer_drawing(&headline, &rows))?;
             }
             _ => {
-                let topology = Topology::new(&self.machine.simulated("no routers, and so no routes")?);
+                let topology = Topology::new(&self.machine.simulated("no routers or routes")?);
                 let plural = if topology.processors() == 1 { "" } else { "s" };
                 let headline = format!("{}: {} processor{plural}", topology.name(), topology.processors());
                 let origin = provenance::of_software();
@@ -82,7 +82,7 @@ impl TopologyCommand {
         drawing: impl FnOnce() -> String,
     ) -> Result<(), Failure> {
         if let Some(path) = &self.svg {
-            self.output.refuse("a drawing takes the place of the list: leave --svg out, or this")?;
+            self.output.refuse("not available with --svg")?;
             let mut file = self.output.files().whole("--svg", path, Kind::Svg)?;
             file.write_all(drawing().as_bytes())?;
             return file.complete();
@@ -92,9 +92,10 @@ impl TopologyCommand {
             output.write(row)?;
         }
         if output.wants_table() {
-            print(format!("{headline}\n"))?;
+            let view = self.output.view();
+            print(report::paragraph(headline, &view))?;
             for table in report::topology(rows) {
-                print(format!("\n{table}"))?;
+                print(format!("\n{}", table.shown(&view)))?;
             }
         }
         output.finish()
@@ -125,7 +126,7 @@ impl TopologyCommand {
         for row in &rows {
             output.write(row)?;
             if output.wants_table() {
-                print(verdict(row))?;
+                print(report::paragraph(&verdict(row), &self.output.view()))?;
             }
         }
         output.finish()?;
@@ -140,11 +141,7 @@ fn verdict(row: &DeadlockRow) -> String {
     }
     let channels: Vec<String> = row.cycle.iter().map(|channel| format!("  {channel}\n")).collect();
     let count = row.cycle.len();
-    format!(
-        "{} routing{machine}: can deadlock; {count} channels wait for each other:\n{}",
-        row.table,
-        channels.concat()
-    )
+    format!("{} routing{machine}: can deadlock; cycle of {count} channels:\n{}", row.table, channels.concat())
 }
 
 /// The machine's own tables: one if requests and replies take the same routes, one a network if not.
@@ -240,5 +237,6 @@ fn place(place: RouterPlace) -> String {
         RouterPlace::LinkInterface { ring, position } => format!("link interface {position} of SCI ring {ring}"),
         RouterPlace::Switch { ring } => format!("switch of SCI ring {ring}"),
         RouterPlace::Ideal => "ideal network of all nodes".to_owned(),
+        RouterPlace::Socket { socket } => format!("socket {socket}"),
     }
 }

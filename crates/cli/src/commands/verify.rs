@@ -14,11 +14,12 @@ use crate::output::{Output, OutputFlags, print};
 use crate::progress;
 use random::{RandomFlags, RandomRun};
 
-/// Model-check a coherence protocol: explore every reachable state, print a shortest counterexample if there is one. Or test
-/// it at random on a simulated machine (--random).
+/// Model-check a coherence protocol: explore all reachable states and print a shortest counterexample if there is one. Or test
+/// it with random programs on a simulated machine (--random).
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Protocols: origin sci moesi mesi moesi-cluster; of nodes together with their buses: cluster cluster/mesi cluster/RC;
+    after_help = "Protocols: origin sci moesi mesi moesi-cluster; of nodes with their buses: cluster cluster/mesi cluster/RC;
+of servers: server/haswell server/early server/directory server/skylake server/zen;
 of FLASH: bit-vector bit-vector/RH bit-vector/IC bit-vector/IR cv=2 cv=2/LB broadcast limited-pointer
 limited-pointer/B dynamic-pointer dynamic-pointer/IR dynamic-pointer/RAC hybrid hybrid/all-shared hybrid/IC hybrid/IR
 hybrid/RAC.
@@ -27,51 +28,53 @@ Examples:
   ccnuma verify origin                         three caches, one line
   ccnuma verify origin --caches 2 --lines 2 --stats
   ccnuma verify origin --accesses all          with prefetches, uncached and poisoning reads: 26 million states
-  ccnuma verify origin --mutation skip-wait    a planted fault is found
-  ccnuma verify sci --caches 4                 a longer list of sharers: 3.5 million states
+  ccnuma verify origin --mutation skip-wait    an injected fault is found
+  ccnuma verify sci --caches 4                 a longer sharing list: 3.5 million states
   ccnuma verify cluster --caches 4 --processors-per-node 2
-  ccnuma verify hybrid --all --json            every configuration worth exploring, and the litmus tests
+  ccnuma verify server/skylake --processors-per-node 2    three cores in two sockets
+  ccnuma verify hybrid --all --json            all recommended configurations, and the litmus tests
   ccnuma verify hybrid/IR --litmus message-passing
   ccnuma verify --all                          every protocol
   ccnuma verify --random hybrid/RAC --seeds 50 --nodes 64 --lines 4096 --stats
-  ccnuma verify --random --json                every protocol that machines run, every load and store compared
+  ccnuma verify --random --json                every simulated protocol, all loads and stores checked
 
---random takes any protocol of FLASH at its full size (cv=N, cv=N/LB and limited-pointer=N for any N; /IC, /IR, /RAC in addition),
-and origin. Its rows have the loads and stores compared for states, and the misses on the most contended line for depth.
+--random accepts any FLASH protocol at full size (cv=N, cv=N/LB and limited-pointer=N for any N; with /IC, /IR, /RAC), and origin.
+In its rows, `states` is the number of loads and stores checked, `depth` the number of misses on the most contended line.
 
-Exit code 1 if a property is broken. Litmus tests may break sequential consistency in a protocol that does not promise it."
+Exit code 1 if a property is violated. Litmus tests may violate sequential consistency in protocols that do not guarantee it."
 )]
 pub struct VerifyCommand {
     /// The protocol.
     #[arg(value_name = "PROTOCOL", required_unless_present_any = ["all", "random"])]
     protocol: Option<String>,
-    /// How many caches take part.
+    /// Number of caches.
     #[arg(long, value_name = "N", default_value_t = 3)]
     caches: u16,
-    /// How many lines they share [default: 1; --random: 2048].
+    /// Number of lines [default: 1; --random: 2048].
     #[arg(long, value_name = "N")]
     lines: Option<u32>,
-    /// Processors on each node.
+    /// Processors per node.
     #[arg(long, value_name = "N", default_value_t = 1)]
     processors_per_node: u16,
-    /// What processors do besides evicting, as far as the protocol has it [default: all of it up to 2 caches and 1 line,
-    /// cached accesses beyond].
+    /// Accesses besides evictions, as far as the protocol supports them [default: all for up to 2 caches and 1 line, otherwise
+    /// cached accesses].
     #[arg(long, value_name = "WHICH")]
     accesses: Option<Accesses>,
-    /// Plant a fault in the protocol, to see whether it is found.
+    /// Inject this fault into the protocol, to test the checker.
     #[arg(long, value_name = "NAME", requires = "protocol")]
     mutation: Option<String>,
-    /// Give up beyond so many states; each takes about 100 bytes.
+    /// Stop after N states; each takes about 100 bytes.
     #[arg(long, value_name = "N", default_value_t = Config::STATE_LIMIT)]
     max_states: usize,
-    /// Explore all configurations that are worth it, the smallest first, run all litmus tests, and test a machine at random if
-    /// one runs the protocol; without PROTOCOL, of every protocol.
+    /// Explore all recommended configurations, smallest first, run all litmus tests, and a random test if a machine runs the
+    /// protocol; without PROTOCOL: for every protocol.
     #[arg(long, conflicts_with_all = ["caches", "lines", "processors_per_node", "accesses"])]
     all: bool,
-    /// Run a litmus test: message-passing, store-buffering or independent-reads.
+    /// Run a litmus test: message-passing, store-buffering or independent-reads; message-passing/x86 and the like on
+    /// processors that reorder.
     #[arg(long, value_name = "NAME", conflicts_with_all = ["all", "mutation", "caches", "lines", "processors_per_node", "accesses"])]
     litmus: Option<String>,
-    /// Also print transitions, states a second and memory.
+    /// Also print transitions, states per second and memory.
     #[arg(long)]
     stats: bool,
     #[command(flatten)]
@@ -133,17 +136,26 @@ impl Job {
         }
     }
 
-    fn run(&self) -> Result<Done, Failure> {
+    /// How many steps of progress it is.
+    fn steps(&self) -> usize {
+        match self {
+            Self::Explore(..) | Self::Litmus(..) => 1,
+            Self::Random(run) => run.tests(),
+        }
+    }
+
+    fn run(&self, step: &dyn Fn()) -> Result<Done, Failure> {
         let run = match self {
             Self::Explore(protocol, config) => protocol.run(config),
             Self::Litmus(protocol, litmus) => protocol.run_litmus(litmus),
-            Self::Random(run) => return Ok(run.run()),
+            Self::Random(run) => return Ok(run.run(step)),
         };
         let run = run.map_err(of_config)?;
         let counterexample = match &run.outcome {
             Outcome::Counterexample(trace) => Some(trace.to_string()),
             Outcome::Ok => None,
         };
+        step();
         Ok(Done { row: row(self.label(), &run), statistics: statistics(&run), counterexample })
     }
 
@@ -161,20 +173,21 @@ impl VerifyCommand {
     pub fn run(self) -> Result<bool, Failure> {
         let jobs = self.jobs()?;
         let mut output: Output<VerificationRow> = self.output.open()?;
-        let lines = Lines::new(jobs.iter().map(Job::label));
+        let view = self.output.view();
+        let lines = Lines::new(jobs.iter().map(Job::label), &view);
         let (mut statistics, mut broken) = (String::new(), None);
-        let bar = progress::bar(jobs.len(), "runs");
+        let unit = if self.random.random { "tests" } else { "runs" };
+        let bar = progress::bar(jobs.iter().map(Job::steps).sum(), unit);
         if output.wants_table() {
             progress::aside(|| print(lines.heading()))?;
         }
         for job in &jobs {
-            let done = job.run()?;
+            let done = job.run(&|| bar.step())?;
             output.write(&done.row)?;
             if output.wants_table() {
                 // As it comes: who reads it through a pipe sees it now.
                 progress::aside(|| print(lines.line(&done.row)))?;
             }
-            bar.step();
             statistics += &done.statistics;
             let expected = job.may_fail();
             if let Some(trace) = done.counterexample.filter(|_| jobs.len() == 1 || !expected) {
@@ -184,13 +197,13 @@ impl VerifyCommand {
         }
         drop(bar);
         if output.wants_table() && self.stats {
-            print(statistics)?;
+            print(report::paragraph(&statistics, &view))?;
         }
         let wants_table = output.wants_table();
         output.finish()?;
         let Some((trace, expected)) = broken else { return Ok(true) };
         if wants_table {
-            print(format!("\n{trace}"))?;
+            print(report::paragraph(&format!("\n{trace}"), &view))?;
         } else {
             // Standard output holds records alone.
             write!(std::io::stderr(), "{trace}")?;
@@ -215,14 +228,14 @@ impl VerifyCommand {
                 jobs.push(Job::Explore(protocol, config));
             }
             let plain = self.all && self.mutation.is_none();
-            let litmus = Litmus::ALL.into_iter().filter(|litmus| plain || self.litmus.as_deref() == Some(litmus.name));
+            let litmus = Litmus::every().filter(|litmus| plain || self.litmus.as_deref() == Some(litmus.name));
             jobs.extend(litmus.map(|litmus| Job::Litmus(protocol, litmus)));
             let short = if plain { RandomRun::short(protocol.name)? } else { None };
             jobs.extend(short.map(|run| Job::Random(Box::new(run))));
         }
         if let (Some(name), true) = (&self.litmus, jobs.is_empty()) {
-            let accepted = Litmus::ALL.map(|litmus| litmus.name).join(", ");
-            return Err(Failure::flag("--litmus", name, "no such litmus test", accepted));
+            let accepted = Litmus::every().map(|litmus| litmus.name).collect::<Vec<_>>().join(", ");
+            return Err(Failure::flag("--litmus", name, "unknown litmus test", accepted));
         }
         Ok(jobs)
     }
@@ -253,7 +266,7 @@ impl VerifyCommand {
 
 fn planted(protocol: &Protocol, name: &str) -> Result<&'static str, Failure> {
     let accepted = || (protocol.faults)().iter().map(|fault| fault.name).collect::<Vec<_>>().join(", ");
-    let fault = protocol.fault(name).map_err(|_| Failure::flag("--mutation", name, "no such fault", accepted()))?;
+    let fault = protocol.fault(name).map_err(|_| Failure::flag("--mutation", name, "unknown fault", accepted()))?;
     Ok(fault.name)
 }
 

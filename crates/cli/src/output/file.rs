@@ -67,8 +67,12 @@ impl Files {
     pub fn check(self, flag: &str, path: &Path, kind: Kind) -> Result<(), Failure> {
         match there(path, kind) {
             There::Foreign(what) if !self.force => {
-                let accepted = format!("a new file, {} of ours, or --force to replace what is there", kind.name());
-                Err(Failure::flag(flag, path.display(), format!("is there and {what}"), accepted))
+                let accepted = format!(
+                    "a new file, a file of the same kind written by ccnuma ({}), or --force to \
+                     replace it",
+                    kind.name()
+                );
+                Err(Failure::flag(flag, path.display(), format!("exists and {what}"), accepted))
             }
             _ => Ok(()),
         }
@@ -114,7 +118,7 @@ impl Files {
         }
         let old = beside(path, "old");
         fs::rename(path, &old).map_err(|error| unwritable(flag, path, &error))?;
-        progress::say(format!("note: {flag} {}: what was there is {} now", path.display(), old.display()));
+        progress::say(format!("note: {flag} {}: the previous file was renamed to {}", path.display(), old.display()));
         Ok(())
     }
 }

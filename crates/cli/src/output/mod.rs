@@ -3,37 +3,75 @@
 mod file;
 mod kind;
 mod records;
+mod terminal;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use record::{Format, Row};
-use report::Plot;
+use report::{Plot, PlotError, View};
 
 use crate::failure::Failure;
 pub use file::{Files, Stream, Whole, beside};
 pub use kind::Kind;
 pub use records::Output;
+use terminal::ColourChoice;
+pub use terminal::paints_errors;
 
 /// The flags of everything that prints a table.
 #[derive(clap::Args, Debug, Clone, Default)]
 pub struct OutputFlags {
-    /// Write one JSON object a line, to FILE or in place of the table (`ccnuma schema` describes them). A file also holds the
+    /// Write one JSON object per line, to FILE or instead of the table (`ccnuma schema` describes them). A file also contains the
     /// descriptions of simulated machines.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     json: Option<Option<PathBuf>>,
-    /// Write CSV, to FILE or in place of the table: the fields of --json but lists of parts.
+    /// Write CSV, to FILE or instead of the table: the fields of --json except lists of parts.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     csv: Option<Option<PathBuf>>,
     #[command(flatten)]
+    shape: ShapeFlags,
+    #[command(flatten)]
     force: ForceFlag,
+}
+
+/// The flags of how tables look.
+#[derive(clap::Args, Debug, Clone, Default)]
+#[command(next_help_heading = "Tables")]
+pub struct ShapeFlags {
+    /// Show all columns of tables, on lines as long as they need [default: the columns that fit the terminal; 100 characters without
+    /// one; COLUMNS overrides both].
+    #[arg(long)]
+    wide: bool,
+    /// Show only these columns of tables, and those that name the rows: headings, with hyphens for spaces.
+    #[arg(long, value_name = "A,B,...", value_delimiter = ',', conflicts_with = "wide")]
+    columns: Vec<String>,
+    /// Colour tables: auto is on a terminal, unless NO_COLOR is set.
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    color: ColourChoice,
+}
+
+impl ShapeFlags {
+    /// How tables are shown on standard output.
+    pub fn view(&self) -> View {
+        self.on(&io::stdout())
+    }
+
+    /// How tables are shown on standard error.
+    pub fn view_on_error(&self) -> View {
+        self.on(&io::stderr())
+    }
+
+    fn on(&self, stream: &(impl io::IsTerminal + std::os::fd::AsFd)) -> View {
+        let view = if self.wide { View::wide() } else { View::of_width(terminal::width(stream)) };
+        view.with_columns(&self.columns).coloured(self.color.on(stream))
+    }
 }
 
 /// The flag of everything that writes files.
 #[derive(clap::Args, Debug, Clone, Copy, Default)]
 pub struct ForceFlag {
-    /// Replace whatever is where a file is to be written. Otherwise a file that ccnuma did not write is refused, and results of an
-    /// earlier run are kept as FILE.old.
+    /// Overwrite existing files. Without it, a file not written by ccnuma is refused, and results of an earlier run are kept as
+    /// FILE.old.
     #[arg(long)]
     force: bool,
 }
@@ -49,6 +87,16 @@ impl OutputFlags {
     /// How files are written.
     pub fn files(&self) -> Files {
         self.force.files()
+    }
+
+    /// How tables are shown on standard output.
+    pub fn view(&self) -> View {
+        self.shape.view()
+    }
+
+    /// How tables are shown on standard error.
+    pub fn view_on_error(&self) -> View {
+        self.shape.view_on_error()
     }
 
     /// The destinations: flag, format, and the file or none for standard output.
@@ -111,7 +159,7 @@ impl OutputFlags {
             None => Ok(()),
             Some((flag, _, file)) => {
                 let file = file.map_or_else(|| "(no file)".to_owned(), |file| file.display().to_string());
-                Err(Failure::flag(flag, file, problem, "no such flag here"))
+                Err(Failure::flag(flag, file, problem, "nothing (the flag does not apply here)"))
             }
         }
     }
@@ -152,17 +200,17 @@ pub fn make_drawings(directory: &Path) -> Result<(), Failure> {
     })
 }
 
-/// Draws plots into the directory of `--svg`, each as `NAME.svg`. A plot that cannot be drawn is left out with a note: what was measured
-/// for it is not lost.
+/// Writes drawings into the directory of `--svg`, each as `NAME.svg`. One that cannot be drawn is left out with a note: what was
+/// measured for it is not lost.
 ///
 /// # Errors
 /// When one cannot be written.
-pub fn draw(files: Files, directory: &Path, plots: &[(String, Plot)]) -> Result<(), Failure> {
-    if plots.is_empty() {
-        eprintln!("note: --svg {}: nothing of what was measured has a diagram", directory.display());
+pub fn draw(files: Files, directory: &Path, drawings: Vec<(String, Result<String, PlotError>)>) -> Result<(), Failure> {
+    if drawings.is_empty() {
+        eprintln!("note: --svg {}: none of the measurements has a plot", directory.display());
     }
-    for (name, plot) in plots {
-        let svg = match plot.svg() {
+    for (name, drawing) in drawings {
+        let svg = match drawing {
             Ok(svg) => svg,
             Err(error) => {
                 eprintln!("note: {name}.svg is not drawn: {error}");
@@ -174,4 +222,9 @@ pub fn draw(files: Files, directory: &Path, plots: &[(String, Plot)]) -> Result<
         file.complete()?;
     }
     Ok(())
+}
+
+/// Plots as drawings.
+pub fn drawn(plots: Vec<(String, Plot)>) -> Vec<(String, Result<String, PlotError>)> {
+    plots.into_iter().map(|(name, plot)| (name, plot.svg())).collect()
 }

@@ -168,7 +168,7 @@ impl<R: Row + Clone> Shared<R> {
                     let (Failure::Run(line) | Failure::Input(line)) = Failure::from(error) else {
                         return Err(Failure::Closed);
                     };
-                    progress::say(format!("error: {line}; {file} is given up after {} records", self.written));
+                    progress::say(format!("error: {line}; writing to {file} stopped after {} records", self.written));
                     self.failed.get_or_insert(line);
                     destination.given_up = true;
                 }
@@ -192,7 +192,7 @@ impl<R: Row + Clone> Shared<R> {
         let files: Vec<&str> = files.filter_map(|destination| destination.file.as_deref()).collect();
         match (self.written, files.is_empty()) {
             (0, true) => String::new(),
-            (_, true) => "what is done is printed".to_owned(),
+            (_, true) => "finished results are printed".to_owned(),
             (written, false) => format!("{written} records are in {}", files.join(" and ")),
         }
     }

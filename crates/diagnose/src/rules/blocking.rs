@@ -25,13 +25,12 @@ pub fn translation(survey: &Survey<'_>) -> Option<Finding> {
         cost_unknown: false,
         bound: None,
         evidence: format!(
-            "{refills} refills of the translation buffer are for {name}, {:.0} % of what they take in all, beside {misses} \
-             cache misses in all",
+            "{refills} TLB misses on {name}, {:.0} % of all TLB miss time; {misses} cache misses in all",
             if lost > 0.0 { 100.0 * most / lost } else { 0.0 }
         ),
         remedy: format!(
-            "store {name} in the order in which loops go through it, or reorder and block the loops so that they stay on a \
-             page; larger pages help as well"
+            "store {name} in the order of the loops, or block the loops so that they stay within a page; larger pages \
+             also help"
         ),
         trial: Some(Trial::Machine("tlb.miss_ns", "0")),
         object: object.map(|_| name),

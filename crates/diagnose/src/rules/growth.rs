@@ -90,13 +90,13 @@ pub fn communication(many: &Survey<'_>, few: &Survey<'_>) -> Option<Finding> {
         // Were nothing remote, nobody to do more work than before, and all the rest evenly spread.
         bound: Some(many.share(lost + busy + waiting::waits(many).iter().sum::<f64>()).min(1.0)),
         evidence: format!(
-            "from {fewer} to {processors} processors misses grow to {all:.1} times as many, remote ones to {remote:.1} times as \
-             many, most of them on {name}; work grows to {:.1} times as much, the time of all processors by {:.0} %",
+            "from {fewer} to {processors} processors: misses x {all:.1}, remote misses x {remote:.1}, most of them on \
+             {name}; busy time x {:.1}, total processor time +{:.0} %",
             ratio(now.busy_ns, then.busy_ns),
             100.0 * (ratio(many.run.processor_ns(), few.run.processor_ns()) - 1.0)
         ),
-        remedy: "give threads larger pieces: a larger problem, fewer processors, or loops whose work does not grow with the \
-                 number of threads"
+        remedy: "give each thread more work: a larger problem, fewer processors, or loops whose total work does not \
+             grow with the number of threads"
             .to_owned(),
         trial: None,
         object: object.map(|_| name),

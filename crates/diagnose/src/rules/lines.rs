@@ -50,9 +50,9 @@ fn owners(line: &LineUse) -> impl Iterator<Item = Apart> + '_ {
 fn stored_by(writers: usize) -> String {
     match writers {
         // What stored to it before anything was measured is not seen.
-        0 => "processors load different words of a line that was stored to before".to_owned(),
-        1 => "one processor stores to words of a line of which others load other words".to_owned(),
-        writers => format!("up to {writers} processors store to different words of a line"),
+        0 => "processors load different words of a line that was written before".to_owned(),
+        1 => "one processor writes words of a line while others read other words of it".to_owned(),
+        writers => format!("up to {writers} processors write different words of the same line"),
     }
 }
 
@@ -93,11 +93,14 @@ pub fn false_sharing(survey: &mut Survey<'_>) -> Vec<Finding> {
             cost_unknown: false,
             bound: None,
             evidence: format!(
-                "{falsely} misses on {lines} lines of {} bytes of {name} for words that nobody else had stored to; {}",
+                "{falsely} false-sharing misses on {lines} cache lines ({} bytes each) of {name}; {}",
                 survey.run.line_bytes,
                 stored_by(writers),
             ),
-            remedy: format!("give each thread's part of {name} lines of its own, best on a page that it touches first"),
+            remedy: format!(
+                "pad {name} so that each thread's part has its own cache lines, preferably on a page that \
+                 the thread touches first"
+            ),
             trial: (!pieces.is_empty()).then_some(Trial::Separate(pieces)),
             object: object.map(|_| name),
             gain: None,

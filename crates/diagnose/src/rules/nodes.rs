@@ -60,11 +60,11 @@ pub fn hot_spots(survey: &Survey<'_>) -> Option<Finding> {
         cost_unknown: false,
         bound: None,
         evidence: format!(
-            "the controller of node {} is held for {held:.0} % of the time, the middle one for {middle:.0} %; a miss on {name} \
-             there costs {here:.0} ns, a remote miss elsewhere {other:.0} ns",
+            "controller of node {}: {held:.0} % utilisation (median node: {middle:.0} %); a miss on {name} there takes \
+             {here:.0} ns, remote misses elsewhere {other:.0} ns",
             hot.0
         ),
-        remedy: format!("spread {name} over the nodes, or give each its own copy of what is only read"),
+        remedy: format!("distribute {name} over the nodes, or replicate its read-only part on each"),
         trial: (pages.len() > 1).then_some(Trial::Place(dealt)),
         object: object.map(|_| name),
         gain: None,

@@ -117,11 +117,11 @@ fn findings(survey: &Survey<'_>, object: Option<usize>, seen: Seen) -> Vec<Findi
             cost_unknown: false,
             bound: None,
             evidence: format!(
-                "{} pages of {name} are used by up to {} nodes each, every line mostly by one of them",
+                "{} pages of {name} are each used by up to {} nodes, but each line mostly by one node",
                 seen.shared_pages, seen.most_nodes
             ),
             remedy: format!(
-                "lay {name} out so that what one thread uses fills pages of its own, and let it touch them first"
+                "lay out {name} so that the data of each thread fill whole pages, and let that thread touch them first"
             ),
             trial: Some(Trial::Separate(seen.pieces)),
             object: object.map(|_| name),
@@ -143,16 +143,20 @@ fn misplaced(survey: &Survey<'_>, object: Option<usize>, pages: &[(u64, NodeId, 
     let crowded = homes.iter().find(|(_, of)| **of > TOGETHER * lost).map(|(node, _)| *node);
     let crowded = crowded.filter(|_| users.len() >= CROWD);
     let toucher = pages.iter().filter_map(|(page, ..)| survey.run.page_at(*page)?.toucher).count();
-    let touched =
-        if toucher > 0 { format!("; {toucher} of them were placed by who touched them first") } else { String::new() };
+    let touched = if toucher > 0 { format!("; {toucher} of them were placed by first touch") } else { String::new() };
     let (class, evidence) = match crowded {
         Some(node) => (
             Class::NodeFalseSharing,
-            format!("{} pages of {name} that {} nodes use are on node {}{touched}", pages.len(), users.len(), node.0),
+            format!(
+                "{} pages of {name}, used by {} nodes, are all on node {}{touched}",
+                pages.len(),
+                users.len(),
+                node.0
+            ),
         ),
         None => (
             Class::Misplaced,
-            format!("{} pages of {name} are on other nodes than those that use them{touched}", pages.len()),
+            format!("{} pages of {name} are not on the node that uses them most{touched}", pages.len()),
         ),
     };
     Finding {
@@ -163,7 +167,7 @@ fn misplaced(survey: &Survey<'_>, object: Option<usize>, pages: &[(u64, NodeId, 
         bound: None,
         evidence,
         remedy: format!(
-            "let the threads that use {name} touch it first, in the order in which they use it, or place it for them"
+            "initialise {name} in the threads that use it (first touch), in the same order, or place it explicitly"
         ),
         trial: Some(Trial::Place(pages.iter().map(|(page, _, user, _)| (*page, *user)).collect())),
         object: object.map(|_| name),

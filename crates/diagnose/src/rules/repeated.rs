@@ -72,9 +72,9 @@ pub fn misses(survey: &Survey<'_>) -> Vec<Finding> {
 fn finding(survey: &Survey<'_>, object: Option<usize>, word: &'static str, pages: usize, lost: f64) -> Finding {
     let name = survey.name(object);
     let (used, remedy) = match word {
-        REPLICATION => ("nobody stores to and several nodes read", "replicate them in the memories of their readers"),
-        MIGRATION => ("one node uses most", "let them migrate to that node"),
-        _ => ("several nodes read and store to", "keep them in page caches of the nodes"),
+        REPLICATION => ("several nodes read and none writes", "replicate the pages on their readers' nodes"),
+        MIGRATION => ("one node uses most", "migrate the pages to that node"),
+        _ => ("several nodes read and write", "cache the pages in the nodes' page caches"),
     };
     Finding {
         class: Class::RepeatedMisses,
@@ -82,7 +82,7 @@ fn finding(survey: &Survey<'_>, object: Option<usize>, word: &'static str, pages
         cost: survey.share(lost * survey.saved_by_locality()),
         cost_unknown: false,
         bound: None,
-        evidence: format!("{pages} pages of {name} that {used} are missed on again by nodes that had their lines"),
+        evidence: format!("{pages} pages of {name} that {used} have repeated remote misses (refetches)"),
         remedy: format!("{remedy}: -m {}+{word}", survey.run.machine),
         trial: Some(Trial::System(word)),
         object: object.map(|_| name),

@@ -25,12 +25,12 @@ pub fn run_queue(survey: &Survey<'_>) -> Option<Finding> {
     let lived: f64 = run.threads.iter().map(|thread| thread.time_ns).sum();
     let ran: f64 = run.threads.iter().map(|thread| spent(thread, &["busy"])).sum();
     let processors = if usable == 1 { "1 processor".to_owned() } else { format!("{usable} processors") };
-    let working = if threads == 1 { "1 thread worked".to_owned() } else { format!("{threads} threads worked") };
+    let working = if threads == 1 { "1 active thread".to_owned() } else { format!("{threads} active threads") };
     // With no more threads than processors it is others that have these.
     let remedy = if threads > usable {
-        format!("run no more threads than processors: {processors} may be used (OMP_NUM_THREADS, make -j)")
+        format!("run at most as many threads as there are usable processors, {processors} (OMP_NUM_THREADS, make -j)")
     } else {
-        "leave the processors to this program: others run on them, or a hypervisor or a control group shares them out (taskset, \
+        "reserve the processors for this program; other programs, a hypervisor or a CPU quota share them (taskset, \
          cpuset, an exclusive node of a batch system)"
             .to_owned()
     };
@@ -43,8 +43,8 @@ pub fn run_queue(survey: &Survey<'_>) -> Option<Finding> {
         // A thread that waits longest ends no earlier than its own wait allows.
         bound: (run.time_ns > 0.0).then(|| (longest / run.time_ns).min(1.0)),
         evidence: format!(
-            "threads waited {:.1} % of their time for a processor and ran {:.1} % of it; {} waited longest, for {:.3} s; \
-             {working}, and {processors} may be used",
+            "threads spent {:.1} % of their time in the run queue and {:.1} % running; longest wait: {}, {:.3} s; \
+             {working}, {processors} usable",
             100.0 * all / lived.max(f64::MIN_POSITIVE),
             100.0 * ran / lived.max(f64::MIN_POSITIVE),
             run.who(thread),
@@ -66,13 +66,13 @@ pub fn migration(survey: &Survey<'_>) -> Option<Finding> {
         return None;
     }
     if !on_computer {
-        return Some(finding(format!("threads changed processors {moves} times"), "pin threads to processors", true));
+        return Some(finding(format!("{moves} CPU migrations of threads"), "pin threads to processors", true));
     }
     let ran_s = threads.iter().map(|thread| spent(thread, &["busy"])).sum::<f64>() / 1e9;
     let a_second = moves as f64 / ran_s.max(f64::MIN_POSITIVE);
     let words = format!(
-        "threads changed processors {moves} times, {a_second:.1} times a second of their running, and were seen to change nodes \
-         {between_nodes} times"
+        "{moves} CPU migrations of threads, {a_second:.1} per second of running time, and {between_nodes} observed node \
+         changes"
     );
     let remedy = "pin threads to processors (taskset, OMP_PROC_BIND=true, numactl --cpunodebind)";
     (a_second >= FREQUENT_A_SECOND || between_nodes > 0).then(|| finding(words, remedy, false))

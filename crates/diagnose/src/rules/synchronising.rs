@@ -39,12 +39,8 @@ pub fn choice(run: &Attribution, barrier: &str, locks: &str) -> Vec<Finding> {
     if !matches!(barrier, "ideal" | "tree") {
         findings.push(finding(
             Some(least),
-            format!(
-                "even the thread that waits least spends {:.1} % of its time at barriers, whose kind is `{barrier}`",
-                100.0 * least
-            ),
-            "let threads meet in a tree: a few at each of many words in place of all at one, and without the operating system"
-                .to_owned(),
+            format!("every thread spends at least {:.1} % of its time at barriers (kind: `{barrier}`)", 100.0 * least),
+            "use a tree barrier: few threads per counter, without system calls".to_owned(),
             Trial::Synchronise("barrier", "tree"),
         ));
     }
@@ -52,8 +48,8 @@ pub fn choice(run: &Attribution, barrier: &str, locks: &str) -> Vec<Finding> {
     if locks != "queue" && all >= WORTH_OTHER_LOCKS {
         findings.push(finding(
             None,
-            format!("threads spend {:.1} % of their time on locks, whose kind is `{locks}`", 100.0 * all),
-            "let whoever waits for a lock look at a word of its own, and go on without the operating system".to_owned(),
+            format!("threads spend {:.1} % of their time on locks (kind: `{locks}`)", 100.0 * all),
+            "use a queue lock: each waiter spins on a word of its own, without system calls".to_owned(),
             Trial::Synchronise("locks", "queue"),
         ));
     }

@@ -75,12 +75,13 @@ pub fn residence(survey: &Survey<'_>) -> Option<Finding> {
         cost_unknown: true,
         bound: None,
         evidence: format!(
-            "{:.0} % of {:.1} MiB are on node {node}, and threads ran on {} nodes",
+            "{:.0} % of {:.1} MiB are on node {node}, while threads ran on {} nodes",
             100.0 * *most as f64 / all as f64,
             all as f64 / 1024.0,
             nodes.len()
         ),
-        remedy: "let the threads that use data touch them first, in the order in which they use them; or numactl --interleave=all".to_owned(),
+        remedy: "initialise data in the threads that use them (first touch), or run under numactl --interleave=all"
+            .to_owned(),
         trial: None,
         gain: None,
     })
@@ -92,7 +93,7 @@ fn finding(survey: &Survey<'_>, name: &str, seen: &Seen) -> Option<Finding> {
     let threads = survey.run.threads.len();
     let evidence = if seen.elsewhere >= PAGES && 2 * seen.elsewhere > seen.used {
         format!(
-            "{} of {} pages of {name} that were used again when the kernel asked were used from other nodes alone",
+            "{} of {} pages of {name} sampled by NUMA balancing were used only from other nodes",
             seen.elsewhere, seen.used
         )
     } else if pages >= PAGES
@@ -100,7 +101,8 @@ fn finding(survey: &Survey<'_>, name: &str, seen: &Seen) -> Option<Finding> {
         && (seen.used < PAGES || 2 * seen.shared > seen.used)
     {
         format!(
-            "{most} of {pages} pages of {name} were first touched by {}, and are near it; {threads} threads on several nodes work",
+            "{most} of {pages} pages of {name} were first touched by {} and are on its node; {threads} threads on \
+             several nodes are active",
             survey.run.who(*first)
         )
     } else {
@@ -115,8 +117,8 @@ fn finding(survey: &Survey<'_>, name: &str, seen: &Seen) -> Option<Finding> {
         bound: None,
         evidence,
         remedy: format!(
-            "let the threads that use {name} touch it first, in the order in which they use it; or numactl --interleave, if all \
-             use all of it"
+            "initialise {name} in the threads that use it (first touch); or numactl --interleave if every thread uses \
+             all of it"
         ),
         trial: None,
         gain: None,
@@ -166,7 +168,7 @@ mod tests {
 
     #[test]
     fn one_that_came_first_is_told_and_so_are_others_that_came_later() {
-        for (later, part) in [(false, "first touched by thread p:0"), (true, "used from other nodes alone")] {
+        for (later, part) in [(false, "first touched by thread p:0"), (true, "used only from other nodes")] {
             let run = run(later);
             let found = placement(&Survey::new(&run));
             assert_eq!(found.len(), 1, "{found:?}");

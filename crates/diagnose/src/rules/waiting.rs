@@ -67,14 +67,12 @@ pub fn locks(survey: &Survey<'_>) -> Option<Finding> {
         // Whoever waits least has all its own work to do.
         bound: least.filter(|_| time > 0.0).map(|least| (least / time).min(1.0)),
         evidence: format!(
-            "threads spend {:.1} % of their time on {} lines of {name} that several store to and wait for, the one that waits longest {:.1} %",
+            "threads spend {:.1} % of their time waiting for {} contended lines of {name} (longest: {:.1} %)",
             100.0 * survey.share(all),
             lines.len(),
             100.0 * longest / time.max(f64::MIN_POSITIVE)
         ),
-        remedy: format!(
-            "take {name} less often, hold them for less, or keep each thread to its own part most of the time"
-        ),
+        remedy: format!("acquire {name} less often, hold them for less time, or give each thread a part of its own"),
         trial: None,
         object: object.map(|_| name),
         gain: None,
@@ -98,11 +96,11 @@ pub fn imbalance(survey: &Survey<'_>) -> Vec<Finding> {
     let last = busy.last().map_or(second, |(busy, _)| *busy);
     let alone = second - last < ALONE * (first - second);
     let (class, remedy) = if alone && busy.len() > 2 {
-        (Class::Serial, "let all threads share what one does alone".to_owned())
+        (Class::Serial, "parallelise the serial part".to_owned())
     } else {
         (
             Class::Imbalance,
-            "share the work in smaller pieces that threads take as they come, or by what it costs".to_owned(),
+            "distribute the work in smaller pieces (dynamic scheduling), or weighted by its cost".to_owned(),
         )
     };
     // Whoever has more to do makes others wait no longer than they do wait.
@@ -116,7 +114,7 @@ pub fn imbalance(survey: &Survey<'_>) -> Vec<Finding> {
         // Spread evenly over the run's every phase, all work together takes as long as it does now.
         bound: Some(survey.share(waits.iter().sum())),
         evidence: format!(
-            "{} works for {:.1} % of the time, all of them for {:.1} % on average; waiting takes {:.1} %",
+            "{} is busy for {:.1} % of the time, the mean is {:.1} %; {:.1} % of all time is waiting",
             survey.run.who(cpu),
             100.0 * first / survey.run.time_ns.max(f64::MIN_POSITIVE),
             100.0 * mean / survey.run.time_ns.max(f64::MIN_POSITIVE),

@@ -61,7 +61,7 @@ pub fn analyse(
 }
 
 fn lacking(model: &'static str, what: &str) -> ExperimentError {
-    let reason = format!("the records hold {what}; `ccnuma fit` without files measures what it needs");
+    let reason = format!("the records contain {what}; `ccnuma fit` without files measures what it needs");
     FitError::Unsuitable { model, reason }.into()
 }
 
@@ -114,16 +114,16 @@ fn published_model(samples: &[Sample], fit: &SeidlFit, description: &Description
     let mut notes = vec![
         format!("residuals: {:.1} % (root mean square)", fit.rms_pct()),
         format!(
-            "hubs and memory enter only in sums; the split of least norm, as in the paper's Table 1, is {home:.0} ns for \
-             the home's hub, {remote:.0} ns for both hubs and {memory:.0} ns for memory"
+            "only sums of hub and memory times are determined; minimum-norm split, as in the paper's Table 1: home hub \
+             {home:.0} ns, both hubs {remote:.0} ns, memory {memory:.0} ns"
         ),
-        "misses of these windows overlap: times are those of a pipeline, and t_tlb includes the overlap that a trap ends"
+        "misses in these windows overlap: the times are throughput times, and t_tlb includes the overlap lost by a trap"
             .to_owned(),
     ];
     notes.extend(
         fit.correlated(STRONG_CORRELATION)
             .into_iter()
-            .map(|(a, b, r)| format!("{} and {} are hardly told apart: correlation {r:+.2}", a.symbol(), b.symbol())),
+            .map(|(a, b, r)| format!("{} and {} are strongly correlated ({r:+.2})", a.symbol(), b.symbol())),
     );
     Analysis {
         model: Model::Seidl,
@@ -149,8 +149,8 @@ fn free_levels(fit: &LevelFit) -> Analysis {
     for knee in &fit.knees {
         passed += 1;
         let what = match knee.kind {
-            KneeKind::ByLine => "ends at; beyond, lines cost more",
-            KneeKind::ByWindow => "ends at; beyond, windows cost more",
+            KneeKind::ByLine => "size (lines beyond cost more)",
+            KneeKind::ByWindow => "size (windows beyond cost more)",
         };
         parameters.push(Parameter::new(name(passed, what), format!("S_{passed}"), Unit::Bytes, Some(knee.size), ""));
         parameters.push(time(passed));
@@ -162,9 +162,7 @@ fn free_levels(fit: &LevelFit) -> Analysis {
     let mut notes: Vec<String> = tried.collect();
     if !fit.left_out.is_empty() {
         let (left_out, all) = (fit.left_out.len(), fit.left_out.len() + samples.len());
-        notes.push(format!(
-            "{left_out} of {all} points were left out: those of smaller and larger areas contradict them"
-        ));
+        notes.push(format!("{left_out} of {all} points excluded: inconsistent with smaller and larger sizes"));
     }
     Analysis { model: Model::Seidl, parameters, notes, plots: plots(samples, fit.fitted(), fit.residuals()) }
 }
@@ -233,7 +231,7 @@ fn notes_on_distances(fit: &RemoteFit, latencies: &[Latency]) -> Vec<String> {
     }
     let group = |group: &remote::Group| format!("{} at {:.0} ns", group.pairs.len(), group.mean_ns);
     let groups: Vec<String> = remote::groups(latencies).iter().map(group).collect();
-    notes.push(format!("pairs of equal latency, whatever their distance: {}", groups.join(", ")));
+    notes.push(format!("pairs of equal latency regardless of distance: {}", groups.join(", ")));
     notes
 }
 
@@ -257,16 +255,12 @@ fn diagram(
     if let Some(description) = description {
         parameters = parameters.into_iter().map(|parameter| beside_caches(parameter, description)).collect();
     }
-    let mut notes = vec![
-        "sizes are the largest array that fits; the error is the distance to the next one that was measured".to_owned(),
-    ];
+    let mut notes = vec!["size: largest array that fits; error: distance to the next measured size".to_owned()];
     if let Some(pages) = List::dense(records).first().and_then(|(_, list)| list.pages.clone()) {
-        notes.push(format!(
-            "sizes and times of loads are those of lists on {pages} pages, by the least of all samples of each"
-        ));
+        notes.push(format!("sizes and load times: pointer chasing on {pages} pages, minimum of all samples"));
     }
     if description.is_none() {
-        let note = "where neighbouring lines are prefetched, lines look larger than they are, and strides hide misses";
+        let note = "adjacent-line prefetch makes lines appear larger and hides misses at short strides";
         notes.push(note.to_owned());
     }
     Ok(Analysis { model: Model::Caches, parameters, notes, plots: vec![("diagram".to_owned(), plot(&points))] })
@@ -299,7 +293,7 @@ fn translation_by_lists(records: &[Record]) -> Option<Parameter> {
         "t_tlb",
         Unit::Nanoseconds,
         estimate,
-        "there are no two lists of equally many lines",
+        "no two lists with equal numbers of lines",
     ))
 }
 
@@ -332,6 +326,6 @@ fn plot(points: &[P3Point]) -> Plot {
         report::Series { name: array.to_string(), points, mark: report::Mark::Line, colour }
     };
     let series = arrays.into_iter().enumerate().map(curve).collect();
-    let (x, y) = (report::Axis::sizes("stride"), report::Axis::log2("time for each element (ns)"));
+    let (x, y) = (report::Axis::sizes("stride"), report::Axis::log2("time per element (ns)"));
     Plot { title: "P3 diagram".to_owned(), x, y, series }
 }

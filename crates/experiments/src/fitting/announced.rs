@@ -38,13 +38,15 @@ pub fn beside_announced(analysis: &mut Analysis, announced: &[AnnouncedCache]) {
         }
     }
     let words: Vec<String> = announced.iter().map(in_words).collect();
-    analysis
-        .notes
-        .push(format!("held: what the kernel announces (sysfs), {}; the fit takes their number for the most there can be, and nothing else of it", words.join(", ")));
+    analysis.notes.push(format!(
+        "described: caches announced by the kernel (sysfs), {}; only their number limits the fit",
+        words.join(", ")
+    ));
     if found != announced.len() {
         let announced = announced.len();
         analysis.notes.push(format!(
-            "{found} caches were measured, {announced} are announced: others may use part of one, or what is announced may not be so"
+            "{found} caches measured, {announced} announced: part of a cache may be used by others, or the announcement \
+             may be wrong"
         ));
     }
 }

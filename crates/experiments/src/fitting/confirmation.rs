@@ -46,8 +46,8 @@ impl Comparison {
 
     /// The record of this comparison: what was measured on `machine`, and held by the simulation of what was described.
     pub fn row(&self, machine: &str) -> FitRow {
-        let disagrees = "the simulated machine differs: not confirmed";
-        let not_described = "descriptions hold a first and a last cache: not described";
+        let disagrees = "NOT CONFIRMED: the simulated machine differs";
+        let not_described = "not described: a description has a first and a last cache level";
         FitRow {
             machine: machine.to_owned(),
             model: "confirmation".to_owned(),
@@ -161,7 +161,7 @@ fn levels(measured: &[ListLevel], simulated: &[ListLevel], cycle_ns: f64) -> Vec
     let expected = (0..measured.len()).filter(|&number| described(number)).count();
     let exactly = |simulated: f64| simulated == expected as f64;
     let count = Some(simulated.len() as f64);
-    let name = "levels described, and found again".to_owned();
+    let name = "cache levels, described and found".to_owned();
     let mut rows = vec![Comparison::new(name, Unit::Count, expected as f64, count, exactly)];
     // From the slow end, so that a level that is missing does not shift those behind it.
     let beside = |number: usize| match number {

@@ -36,14 +36,14 @@ pub fn findings(
         |what: &str| fit::FitError::Unsuitable { model: "caches", reason: format!("{what}; nothing to describe") };
     let caches: Vec<Bytes> = (1..).map_while(|number| bytes(analyses, &format!("C{number}"))).collect();
     let (Some(&first), Some(&last)) = (caches.first(), caches.last()) else {
-        return Err(lacking("no cache was found in the P3 diagram").into());
+        return Err(lacking("no cache found in the P3 diagram").into());
     };
     let (Some(first_ns), Some(last_ns)) = (value(analyses, "t1"), value(analyses, &format!("t{}", caches.len())))
     else {
-        return Err(lacking("no load from a cache was timed").into());
+        return Err(lacking("no cache load latency measured").into());
     };
     let Some(local_ns) = value(analyses, "local").or_else(|| latency(records, |hops| hops == 0)) else {
-        return Err(lacking("no back-to-back latency of local memory was measured").into());
+        return Err(lacking("no local memory latency measured").into());
     };
     let one_distance = value(analyses, "penalty + delay");
     let line_is_measured = bytes(analyses, &format!("b{}", caches.len())) == Some(identity.line);

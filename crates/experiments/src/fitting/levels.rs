@@ -21,15 +21,15 @@ pub fn levels_in_words(records: &[Record]) -> Vec<String> {
         let levels = levels_of_lists(&lists, None);
         let words: Vec<String> = levels.iter().map(level).collect();
         (levels.len() > 1)
-            .then(|| format!("levels on {} pages: {}", kind.as_deref().unwrap_or("its"), words.join("; ")))
+            .then(|| format!("cache levels ({} pages): {}", kind.as_deref().unwrap_or("its"), words.join("; ")))
     };
     kinds.into_iter().filter_map(sentence).collect()
 }
 
 fn level(level: &ListLevel) -> String {
     match level.size {
-        Some(size) => format!("{} fit ({} do not) at {:.1} ns", Bytes(size.held), Bytes(size.exceeded), level.ns),
-        None => format!("beyond from {:.1} ns", level.ns),
+        Some(size) => format!("{} (less than {}) at {:.1} ns", Bytes(size.held), Bytes(size.exceeded), level.ns),
+        None => format!("memory from {:.1} ns", level.ns),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The tables of accuracy in the README, from the golden record.
+//! Tables of accuracy, from the golden record: by paper in the README, by published table in the manual.
 
 use record::ReproductionRow;
 use report::ErrorSummary;
@@ -7,7 +7,7 @@ use super::{GoldenError, table};
 use crate::catalogue::ENTRIES;
 use crate::published::{Kind, PublishedTable};
 
-/// The lines of the README between which the tables stand.
+/// The lines of the README between which the table stands.
 const BEGIN: &str = "<!-- accuracy: from golden/figures.csv, by `cargo run --release -p ccnuma-experiments --example golden -- --readme` -->";
 const END: &str = "<!-- end of accuracy -->";
 
@@ -18,32 +18,62 @@ const KINDS: [(&str, &[Kind]); 3] =
 /// A figure and its kind.
 type Figure<'r> = (&'r ReproductionRow, Kind);
 
-/// How far the `figures` of each table are from the published ones, as a table in Markdown: by kind, median and largest error.
+/// How far the `figures` of each published table are from it, as a table in Markdown: by kind, median and largest error.
 ///
 /// # Errors
 /// When a file of published figures is wrong.
 pub fn accuracy(figures: &[ReproductionRow]) -> Result<String, GoldenError> {
-    let mut text = String::from("| | | calibrated |");
-    KINDS.iter().for_each(|(name, _)| text.push_str(&format!(" {name}, % |")));
-    text.push_str("\n|---|---|---|---|---|---|\n");
+    let mut text = heading();
     let mut all = Vec::new();
     for entry in ENTRIES {
         let published = entry.published()?;
-        let own: Vec<Figure> = figures
-            .iter()
-            .filter(|row| table(row) == format!("{}/{}", published.paper, published.id))
-            .filter_map(|row| Some((row, kind(&published, row)?)))
-            .collect();
-        if let Some(line) = line(&entry.name(), &published.title, &own) {
-            text.push_str(&line);
-        }
+        let own = own_figures(figures, &published);
+        text.push_str(&line(&entry.name(), &published.title, &own).unwrap_or_default());
         all.extend(own);
     }
     text.push_str(&line("all", "", &all).unwrap_or_default());
     Ok(text)
 }
 
-/// The `readme` with the tables of `accuracy` in their place.
+/// The same by paper, each in a line.
+///
+/// # Errors
+/// As [`accuracy`].
+pub fn accuracy_by_paper(figures: &[ReproductionRow]) -> Result<String, GoldenError> {
+    let mut papers: Vec<(String, usize, Vec<Figure<'_>>)> = Vec::new();
+    for entry in ENTRIES {
+        let published = entry.published()?;
+        let own = own_figures(figures, &published);
+        let tables = usize::from(!own.is_empty());
+        match papers.iter_mut().find(|(paper, ..)| *paper == published.paper) {
+            Some((_, count, known)) => {
+                *count += tables;
+                known.extend(own);
+            }
+            None => papers.push((published.paper, tables, own)),
+        }
+    }
+    let lines = papers.iter().filter_map(|(paper, tables, own)| {
+        let plural = if *tables == 1 { "" } else { "s" };
+        line(paper, &format!("{tables} table{plural} or figure{plural}"), own)
+    });
+    Ok(heading() + &lines.collect::<String>())
+}
+
+fn heading() -> String {
+    let mut text = String::from("| | | calibrated |");
+    KINDS.iter().for_each(|(name, _)| text.push_str(&format!(" {name}, % |")));
+    text.push_str("\n|---|---|---|---|---|---|\n");
+    text
+}
+
+/// The figures of a published table, with their kinds.
+fn own_figures<'r>(figures: &'r [ReproductionRow], published: &PublishedTable) -> Vec<Figure<'r>> {
+    let name = format!("{}/{}", published.paper, published.id);
+    figures.iter().filter(|row| table(row) == name).filter_map(|row| Some((row, kind(published, row)?))).collect()
+}
+
+/// The `readme` with the table of `accuracy` in its place.
 ///
 /// # Errors
 /// When it has no place for them.
@@ -110,6 +140,9 @@ mod tests {
         let lines: Vec<_> = text.lines().skip(2).collect();
         assert_eq!(lines[0], "| prestor/4.6 | Local results, R10K 195/130/4 | 2 of 3 | 2.0, 3.0 | 10.0, 10.0 | |");
         assert_eq!((lines.len(), lines[1]), (2, "| all |  | 2 of 3 | 2.0, 3.0 | 10.0, 10.0 | |"));
+        let text = accuracy_by_paper(&figures).expect("the catalogue is right");
+        let lines: Vec<_> = text.lines().skip(2).collect();
+        assert_eq!(lines, ["| prestor | 1 table or figure | 2 of 3 | 2.0, 3.0 | 10.0, 10.0 | |"]);
     }
 
     #[test]

@@ -116,7 +116,7 @@ fn check_ports(offers: &[Offer]) -> Result<(), ExperimentError> {
     match names.as_slice() {
         [] | [_] => Ok(()),
         several => Err(ExperimentError::Policy {
-            what: "set of counters of a router's port, which count in one mode at a time,",
+            what: "set of router-port counters (one mode at a time)",
             name: several.join(" with "),
             accepted: "metrics of utilisation (send, receive, bypass), of the queue (damq...), or of age (age...)"
                 .to_owned(),

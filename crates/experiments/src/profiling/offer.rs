@@ -70,9 +70,9 @@ pub fn offers(machine: &Description, node_units: &[CounterUnit], channel: u8) ->
         register,
     });
     let level = |name, what, origin| Offer { counter: Counter::level(ObjectKind::Thread, name, "", what), origin };
-    offers.push(level("cpu", "processor that the thread runs on", Origin::Cpu));
-    offers.push(level("node", "node that the thread runs on", Origin::Node));
-    offers.push(level("slot", "which of its node's processors the thread runs on", Origin::Slot));
+    offers.push(level("cpu", "processor of the thread", Origin::Cpu));
+    offers.push(level("node", "node of the thread", Origin::Node));
+    offers.push(level("slot", "processor of the thread within its node", Origin::Slot));
     for unit in
         [false, true].map(|second| CounterUnit::Processor { second }).into_iter().chain([CounterUnit::ThreadTruth])
     {

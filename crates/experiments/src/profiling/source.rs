@@ -281,8 +281,7 @@ fn describe(machine: &Description, chosen: &Chosen) -> SourceDescription {
         Register::Wrapping { width } | Register::Halving { width, .. } if width < 64 => Some(width),
         _ => None,
     });
-    let narrowest =
-        narrow.min().map(|width| format!("registers as narrow as the hardware's, of {width} bits and more"));
+    let narrowest = narrow.min().map(|width| format!("registers of the hardware's width, {width} bits or more"));
     let sees = [
         sees(ObjectKind::Node, chosen.nodes.len()),
         sees(ObjectKind::Link, chosen.ports.len()),
@@ -290,8 +289,8 @@ fn describe(machine: &Description, chosen: &Chosen) -> SourceDescription {
         narrowest,
     ];
     let blind = [
-        Blind::new("branches, floating-point operations, instruction caches", "the simulated processors have none", ""),
-        Blind::new("other programs and the operating system's own data", "nothing else runs on the machine", ""),
+        Blind::new("branches, floating-point operations, instruction caches", "not simulated", ""),
+        Blind::new("other programs and the operating system's own data", "no other program runs", ""),
     ];
     SourceDescription {
         name: format!("simulated {}", machine.name),

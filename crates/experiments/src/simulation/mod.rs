@@ -6,6 +6,7 @@ mod jobs;
 mod memory;
 mod own;
 pub mod policies;
+mod processors;
 mod recorded;
 mod statistics;
 mod sweep;
@@ -15,6 +16,7 @@ pub(crate) mod trial;
 pub use executable::Executable;
 pub use jobs::{Synchronisation, run_together, run_watched};
 pub use own::OwnProgram;
+pub use processors::Processors;
 pub use sweep::{Sweep, Variations};
 pub use trial::Relocation;
 
@@ -101,7 +103,7 @@ pub fn program_rows(program: &Workload) -> Vec<ProgramRow> {
 }
 
 /// The name of the protocol of a machine: SCI's or the Origin's, unless it can be chosen.
-fn protocol(description: &Description) -> &str {
+pub(crate) fn protocol(description: &Description) -> &str {
     if description.sci.is_some() {
         return "sci";
     }
@@ -121,7 +123,7 @@ pub fn bare_description_row(description: &Description) -> DescriptionRow {
 }
 
 /// A hash of all that a description says, in hexadecimal.
-fn digest(description: &Description) -> String {
+pub(crate) fn digest(description: &Description) -> String {
     let mut hasher = FxHasher::default();
     hasher.write(description.to_toml().as_bytes());
     format!("{:016x}", hasher.finish())
@@ -259,7 +261,7 @@ impl Simulation {
         let left: Result<(), Wrong> = self.workload.check(&self.shape, &|region, word| regions[region].get(word));
         match (left, wrong_loads) {
             (Ok(()), 0) => None,
-            (Ok(()), count) => Some(format!("{count} loads gave wrong values")),
+            (Ok(()), count) => Some(format!("{count} loads returned wrong values")),
             (Err(wrong), _) => Some(wrong.to_string()),
         }
     }
@@ -273,7 +275,7 @@ impl Simulation {
     }
 
     /// The record, with nothing counted yet.
-    fn row(&self, right: bool) -> SimulationRow {
+    pub(crate) fn row(&self, right: bool) -> SimulationRow {
         let parameters = self.workload.parameters();
         SimulationRow {
             program: self.workload.name().to_owned(),

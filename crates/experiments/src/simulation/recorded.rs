@@ -13,8 +13,8 @@ use crate::error::ExperimentError;
 
 /// What a trace of a simulation cannot hold.
 const LOST: [&str; 2] = [
-    "how time would change who comes first to a lock or takes which work: the order is that of the recorded run",
-    "whether words are counted by memory instead of by processors",
+    "timing-dependent order of locks and work distribution (the recorded order is replayed)",
+    "fetch-and-op at memory",
 ];
 
 /// The recorder of a run, and where each region begins in its addresses.

@@ -2,7 +2,7 @@
 
 use machine::{DescriptionError, Resolved};
 use sim::{Options, Scheduling, Simulator};
-use workloads::{BarrierKind, LockKind, Matrix, Settings};
+use workloads::{BarrierKind, Data, LockKind, Settings};
 
 use super::{Executable, Simulation, Synchronisation, policies};
 use crate::error::ExperimentError;
@@ -19,11 +19,13 @@ pub struct Sweep {
     pub programs: Vec<String>,
     /// Parameters of the programs, each with its values.
     pub parameters: Vec<(String, Vec<u64>)>,
-    /// The matrix that programs work on in place of their own.
-    pub matrix: Option<&'static Matrix>,
+    /// What programs work on in place of their own.
+    pub data: Vec<Data>,
     /// How many processors take part.
     pub cpus: Vec<u16>,
-    /// Options of the simulator; the seed is also the programs'.
+    /// Seeds of random choices of programs and hardware, each a run; without any, that of the options.
+    pub seeds: Vec<u64>,
+    /// Options of the simulator.
     pub options: Options,
 }
 
@@ -126,14 +128,24 @@ impl Sweep {
                 let workload = Executable::named(program, &settings)?;
                 for &cpus in &cpus {
                     for machine in &self.machines {
-                        let simulation =
-                            Simulation::new(machine.description.clone(), workload.clone(), cpus, self.options)?;
-                        self.under_policies(&simulation, &mut simulations)?;
+                        for options in self.seeded() {
+                            let simulation =
+                                Simulation::new(machine.description.clone(), workload.clone(), cpus, options)?;
+                            self.under_policies(&simulation, &mut simulations)?;
+                        }
                     }
                 }
             }
         }
         Ok(simulations)
+    }
+
+    /// The options, with each seed.
+    fn seeded(&self) -> Vec<Options> {
+        match self.seeds.as_slice() {
+            [] => vec![self.options],
+            seeds => seeds.iter().map(|&seed| Options { seed, ..self.options }).collect(),
+        }
     }
 
     /// A simulation under every scheduler, with every barrier and all locks.
@@ -154,8 +166,7 @@ impl Sweep {
 
     /// Every combination of the parameters' values, the last parameter varying fastest.
     fn settings(&self) -> Vec<Settings> {
-        let plain = Settings::default();
-        let first = self.matrix.map_or(plain.clone(), |matrix| plain.with_matrix(matrix));
+        let first = self.data.iter().fold(Settings::default(), |plain, &data| plain.with_data(data));
         self.parameters.iter().fold(vec![first], |combinations, (name, values)| {
             let with_each = |settings: Settings| {
                 values.iter().map(move |&value| settings.clone().with(name, value)).collect::<Vec<_>>()
@@ -208,7 +219,7 @@ mod tests {
         add("protocol", &["bit-vector", "hybrid"]).expect("protocols");
         add("barrier", &["ideal", "llsc"]).expect("barriers");
         add("locks", &["llsc", "at-memory"]).expect("locks");
-        assert!(add("colour", &["red"]).expect_err("no such key").contains("TABLE.KEY"));
+        assert!(add("colour", &["red"]).expect_err("unknown key").contains("TABLE.KEY"));
         assert!(add("scheduler", &["fair"]).expect_err("no such scheduler").contains("run-queue"));
         let machines = variations.of("flash-4p").expect("machines");
         let told = |machine: &Resolved| {

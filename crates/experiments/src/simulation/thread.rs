@@ -91,6 +91,18 @@ impl workloads::Thread for SimulatedThread<'_, '_> {
         self.thread.store_private(region.at(word));
     }
 
+    #[inline(always)]
+    fn load_own(&mut self, region: &SharedRegion, word: usize) -> u64 {
+        self.thread.load_private(region.at(word));
+        region.get(word)
+    }
+
+    #[inline(always)]
+    fn store_own(&mut self, region: &SharedRegion, word: usize, value: u64) {
+        self.thread.store_private(region.at(word));
+        region.set(word, value);
+    }
+
     fn fetch_add(&mut self, region: &SharedRegion, word: usize, addend: u64) -> u64 {
         self.indivisible(region, word, |before| before.wrapping_add(addend))
     }

@@ -22,6 +22,7 @@ pub mod routing_tables;
 pub mod sci_costs;
 pub mod sci_programs;
 pub mod seidl;
+pub mod servers;
 pub mod shared_region;
 pub mod sharing;
 pub mod stride_diagram;

@@ -48,8 +48,8 @@ impl Shape for RestartCurves {
             Line { name: curve.name().to_owned(), points: points.collect(), mark: Mark::Line, colour }
         };
         let series = Curve::ALL.iter().enumerate().map(line).collect();
-        let x = Axis::linear("dependent work instructions after each load");
-        let y = Axis::linear("time for each load (processor cycles)");
+        let x = Axis::linear("dependent instructions per load");
+        let y = Axis::linear("time per load (processor cycles)");
         vec![("curves".to_owned(), reproduced.plot(x, y, series))]
     }
 }

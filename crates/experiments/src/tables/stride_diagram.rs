@@ -66,7 +66,7 @@ impl Shape for StrideDiagram {
             Line { name: array.to_string(), points: of_array.filter_map(point).collect(), mark: Mark::Line, colour }
         };
         let series = arrays().enumerate().map(curve).collect();
-        let (x, y) = (Axis::sizes("stride"), Axis::log2("time for each element (ns)"));
+        let (x, y) = (Axis::sizes("stride"), Axis::log2("time per element (ns)"));
         vec![("diagram".to_owned(), reproduced.plot(x, y, series))]
     }
 }

@@ -202,15 +202,15 @@ impl Search<'_> {
             knees: 0,
             bic,
             rms_pct: fit.solution.rms_pct(),
-            verdict: "a single level, to compare with".to_owned(),
+            verdict: "single level (baseline)".to_owned(),
         }];
         while kinds.len() < MOST_KNEES {
             let Some((more, richer)) = self.extended(&kinds, &fit)? else { break };
             let (knees, new_bic) = (more.len(), self.bic(&richer, &more));
             let refused = self.refusal(&more, &richer, bic - new_bic);
             let verdict = match &refused {
-                Some(reason) => format!("not taken: {reason}"),
-                None => format!("taken: the criterion falls by {:.0}", bic - new_bic),
+                Some(reason) => format!("rejected: {reason}"),
+                None => format!("accepted: BIC decreases by {:.0}", bic - new_bic),
             };
             candidates.push(Candidate { knees, bic: new_bic, rms_pct: richer.solution.rms_pct(), verdict });
             if refused.is_some() {
@@ -282,10 +282,10 @@ impl Search<'_> {
     /// Why the last knee of a model is not to be believed.
     fn refusal(&self, kinds: &[KneeKind], fit: &SeparableFit, gain: f64) -> Option<String> {
         if gain < LEAST_GAIN {
-            return Some(format!("the criterion falls by {gain:.1}, less than {LEAST_GAIN:.0}"));
+            return Some(format!("BIC decreases by {gain:.1}, less than {LEAST_GAIN:.0}"));
         }
         if fit.parameters.iter().any(|(_, error)| error.is_none()) {
-            return Some("where the level ends is not determined".to_owned());
+            return Some("size of the level not determined".to_owned());
         }
         let windows = || self.samples.iter().map(|sample| sample.window.0);
         let (smallest, largest) = (windows().min().unwrap_or(0), windows().max().unwrap_or(0));
@@ -293,7 +293,7 @@ impl Search<'_> {
         ordered.sort_by(|a, b| a.size.value.total_cmp(&b.size.value));
         if let Some(pair) = ordered.windows(2).find(|pair| pair[1].size.value < APART * pair[0].size.value) {
             let (one, other) = (pair[0].size.value, pair[1].size.value);
-            return Some(format!("ends at {one:.0} and {other:.0} B are too near to be two"));
+            return Some(format!("sizes {one:.0} and {other:.0} B are too close to be distinct levels"));
         }
         let least_step = LEAST_STEP.max(STEP_OVER_SCATTER * fit.solution.rms_pct() / 100.0);
         let mut before = [smallest, largest].map(|window| self.fastest_ns(fit, window));
@@ -376,7 +376,7 @@ mod tests {
             assert!((found / truth - 1.0).abs() < 0.15, "{found} for {truth}");
         }
         assert!(fit.rms_pct() < 1.5);
-        assert!(fit.candidates.last().expect("some").verdict.starts_with("not taken"));
+        assert!(fit.candidates.last().expect("some").verdict.starts_with("rejected"));
     }
 
     #[test]

@@ -257,7 +257,7 @@ impl SeidlFit {
     /// The constants as reported, with the sums in the place of what only sums determine.
     pub fn parameters(&self) -> Vec<Parameter> {
         use SeidlParameter as P;
-        let reason = "only its sum with another constant enters the model";
+        let reason = "only its sum with another constant is determined";
         let single = |p: P| Parameter::new(p.name(), p.symbol(), Unit::Nanoseconds, self.constant(p), reason);
         let sum = |name: &str, symbol: &str, value| Parameter::new(name, symbol, Unit::Nanoseconds, value, "no data");
         let mut parameters = vec![single(P::ProgramConstant), single(P::Program), single(P::Secondary)];
@@ -269,9 +269,9 @@ impl SeidlFit {
             single(P::Translation),
         ]);
         if self.model.translation_reach.is_none() {
-            let beyond = "no area is large enough to exhaust it";
+            let beyond = "no working set exceeds it";
             let (_, reach) = self.translation_reach();
-            parameters.push(Parameter::new("memory that the TLB covers", "64 s_p", Unit::Bytes, reach, beyond));
+            parameters.push(Parameter::new("TLB reach", "64 s_p", Unit::Bytes, reach, beyond));
         }
         parameters.push(single(P::PageTable));
         parameters

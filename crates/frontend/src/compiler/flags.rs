@@ -50,9 +50,9 @@ fn announces_locals(compiler: &Compiler, options: &Options) -> bool {
 /// Whether a flag of the user's has to go wherever it stands, and why.
 pub fn replaced(flag: &str) -> Option<&'static str> {
     if flag.starts_with("-fsanitize") || flag.starts_with("-fno-sanitize") {
-        Some("the instrumentation is ours")
+        Some("replaced by the instrumentation of ccnuma")
     } else if flag.starts_with("-flto") || matches!(flag, "-ffat-lto-objects" | "-fuse-linker-plugin") {
-        Some("instrumentation comes with compiling, which optimisation at link time puts off")
+        Some("link-time optimisation would bypass the instrumentation")
     } else {
         None
     }
@@ -71,9 +71,9 @@ pub fn kept_from_linker(flag: &str) -> bool {
 /// Why a program cannot be had that this flag asks for, if so, and what to write instead.
 pub fn refused(flag: &str) -> Option<(&'static str, &'static str)> {
     match flag {
-        "-m32" | "-m16" | "-mx32" => Some(("programs are simulated with addresses of 64 bits", "-m64")),
+        "-m32" | "-m16" | "-mx32" => Some(("only 64-bit programs are simulated", "-m64")),
         "-fsplit-stack" | "-fsanitize=shadow-call-stack" => Some((
-            "threads have stacks of the simulator's own",
+            "the simulator provides the threads' stacks",
             "ulimit -s or pthread_attr_setstacksize for a larger stack",
         )),
         _ => None,

@@ -369,7 +369,7 @@ mod tests {
         let notices = |line: &str| planned(Family::Gnu, line).expect("a plan").notices.join("\n");
         assert!(
             notices("-fsanitize=address -c a.c")
-                .contains("-fsanitize=address is left out: the instrumentation is ours")
+                .contains("-fsanitize=address is left out: replaced by the instrumentation of ccnuma")
         );
         assert!(notices("-static a.o").contains("-static is left out: the runtime is a shared library"));
         assert_eq!(notices("-static -flto --version"), "");
@@ -379,7 +379,7 @@ mod tests {
     #[test]
     fn what_cannot_be_simulated_is_refused() {
         let error = planned(Family::Gnu, "-m32 -c a.c").expect_err("32 bits").to_string();
-        assert_eq!(error, "-m32: programs are simulated with addresses of 64 bits; accepted: -m64");
+        assert_eq!(error, "-m32: only 64-bit programs are simulated; accepted: -m64");
         let error = planned(Family::Gnu, "--ccnuma-fast a.c").expect_err("no such flag").to_string();
         assert!(error.starts_with("--ccnuma-fast: no such flag; accepted: "), "{error}");
     }

@@ -14,10 +14,10 @@ const STACK: usize = 64 << 10;
 
 /// Signals that the hardware raises, with what they mean.
 const SIGNALS: [(c_int, &str); 4] = [
-    (libc::SIGSEGV, "touched memory that is not there"),
-    (libc::SIGBUS, "touched memory that cannot be had"),
+    (libc::SIGSEGV, "accessed unmapped memory"),
+    (libc::SIGBUS, "accessed memory that cannot be provided"),
     (libc::SIGFPE, "divided by zero"),
-    (libc::SIGILL, "ran into an instruction that this computer does not have"),
+    (libc::SIGILL, "executed an illegal instruction"),
 ];
 
 /// Has crashes told from here on.
@@ -75,7 +75,7 @@ extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, context: *mut
     // Writing to a string cannot fail.
     let _ = match signal {
         libc::SIGSEGV | libc::SIGBUS if is_overflow(user, at) => {
-            write!(text, ": its stack of {} KiB is used up", stack_kib(user))
+            write!(text, ": stack of {} KiB exhausted", stack_kib(user))
         }
         libc::SIGSEGV | libc::SIGBUS => write!(text, ": address {at:#x}"),
         _ => Ok(()),

@@ -90,7 +90,7 @@ fn heed_deadlock(thread: &mut Thread<'static>, is_timed: bool) {
     // The running thread is no longer among those who wait.
     if !is_timed && waiting + 1 >= run().alive - run().helpers && thread.now() > latest + patience {
         let all = super::places::all_threads().join(", ");
-        super::ending::fail(thread, &format!("what all threads wait for never comes: {all}"));
+        super::ending::fail(thread, &format!("deadlock: all threads wait: {all}"));
     }
 }
 

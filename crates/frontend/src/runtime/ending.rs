@@ -83,7 +83,7 @@ fn stop() -> ! {
 
 /// Somebody has had enough: the program ends, wherever its threads are, and what it has done is told.
 pub fn end_early(thread: &mut Thread<'static>) -> ! {
-    note(format!("interrupted at {} of simulated time: the record is of what was done until then", thread.clock()));
+    note(format!("interrupted at {} of simulated time: the record covers the run up to then", thread.clock()));
     end(0)
 }
 

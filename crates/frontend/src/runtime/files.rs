@@ -20,9 +20,7 @@ unsafe fn note(path: *const c_char) {
     // SAFETY: the caller's promise.
     let path = unsafe { CStr::from_ptr(path) }.to_string_lossy();
     if OF_THIS_COMPUTER.iter().any(|folder| path.starts_with(folder)) {
-        state::note(format!(
-            "{path}, which the program reads, tells of this computer and not of the simulated machine"
-        ));
+        state::note(format!("{path}, read by the program, describes this computer, not the simulated machine"));
     }
 }
 

@@ -153,7 +153,7 @@ impl Libraries {
         }
         let is_replaced = REPLACED.iter().any(|begins| name.starts_with(begins));
         if !is_announcing(&library.image) && !is_replaced {
-            note(format!("references of {name} are not seen: it was built without `ccnuma cc`, `cxx` or `fc`"));
+            note(format!("references of {name} are not simulated: not built with `ccnuma cc`, `cxx` or `fc`"));
         }
     }
 

@@ -25,7 +25,7 @@ fn move_page(thread: &mut Thread<'static>, at: VirtualAddr, node: NodeId) -> Res
         return Ok(home);
     }
     if !run().pages_move {
-        note("the program asks pages to move, which this machine cannot: its nodes move none".to_owned());
+        note("page migration requested by the program is ignored: this machine does not migrate pages".to_owned());
         return Err(libc::EBUSY);
     }
     thread.charged_to(Cause::System, |thread| {

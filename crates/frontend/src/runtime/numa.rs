@@ -74,7 +74,10 @@ pub fn plan(start: usize, bytes: usize, wish: &Wish) {
         return;
     }
     if !run().follows_plans {
-        note("the program asks for pages on nodes, which this machine's placement does not heed (see --placement planned)".to_owned());
+        note(
+            "page placement requested by the program is ignored with this placement policy (use --placement planned)"
+                .to_owned(),
+        );
         return;
     }
     let page = page();

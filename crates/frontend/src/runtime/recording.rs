@@ -11,9 +11,9 @@ use super::state::{HOT, Reference, Single, number};
 
 /// What a trace of a compiled program does not hold.
 const LOST: [&str; 3] = [
-    "how time would change who comes first to a lock or takes which work: the order is that of the recorded run",
-    "how many bytes each reference has: each counts as one within a word",
-    "which instructions and loads depend on others: all may overlap",
+    "timing-dependent order of locks and work distribution (the recorded order is replayed)",
+    "sizes of references (each counts as one word)",
+    "dependences between instructions (all may overlap)",
 ];
 
 static RECORDER: Single<Option<Recorder>> = Single::new(None);

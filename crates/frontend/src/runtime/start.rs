@@ -153,9 +153,7 @@ fn simulate(request: Request, main: Main, arguments: Arguments) -> Answer {
         super::heap::note_blocks();
     }
     if names(b"__sanitizer_cov_load") && !super::doubled::remove() {
-        note(
-            "atomic loads and stores count twice: this computer does not let the program's code be changed".to_owned(),
-        );
+        note("atomic loads and stores count twice: the program's code cannot be patched on this computer".to_owned());
     }
     crash::watch();
     endless::watch();
@@ -268,7 +266,8 @@ fn conclude(
             }
             let seconds = start.elapsed().as_secs_f64();
             answer.speed = Some(format!(
-                "{} with {} threads on {}: {seconds:.2} s, {:.2} million references a second, {} looks of loops that wait not counted",
+                "{} with {} threads on {}: {seconds:.2} s, {:.2} million references a second, {} spin references not \
+                 counted",
                 row.program,
                 reports.len(),
                 row.machine,

@@ -155,7 +155,7 @@ fn lose_patience() {
     let limit = run().request.spin_limit_ms;
     super::ending::fail(
         thread,
-        &format!("nothing has been stored for {limit} ms of simulated time (--spin-limit, {limit}): {others}"),
+        &format!("no progress: no store for {limit} ms of simulated time (--spin-limit {limit}): {others}"),
     );
 }
 

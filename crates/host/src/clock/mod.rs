@@ -78,7 +78,7 @@ impl Clock {
 
     /// CLOCK_MONOTONIC_RAW, because of `reason`.
     fn kernel(reason: &str) -> Self {
-        let note = format!("{} is used: {reason}", Source::MonotonicRaw.name());
+        let note = format!("using {}: {reason}", Source::MonotonicRaw.name());
         Self::new(Source::MonotonicRaw, Hertz(1e9), 0.0, vec![note])
     }
 
@@ -89,7 +89,7 @@ impl Clock {
         // Written so that a counter that stands still, or went backwards, fails as well.
         if !(apart <= STEADY.max(2.0 * (first.error + second.error)) && first.rate.0 > 0.0) {
             let (first, second) = (first.rate.as_mhz(), second.rate.as_mhz());
-            return Self::kernel(&format!("the processor's counter ran at {first:.3} MHz, then at {second:.3} MHz"));
+            return Self::kernel(&format!("the cycle counter ran at {first:.3} MHz, then at {second:.3} MHz"));
         }
         let best = if first.error < second.error { first } else { second };
         let mut notes = Vec::new();
@@ -97,9 +97,7 @@ impl Clock {
             && (nominal.0 / best.rate.0 - 1.0).abs() > NOMINAL.max(best.error)
         {
             let (nominal, measured) = (nominal.as_mhz(), best.rate.as_mhz());
-            notes.push(format!(
-                "the processor announces a counter of {nominal:.3} MHz, measured are {measured:.3} MHz, which are used"
-            ));
+            notes.push(format!("cycle counter: {nominal:.3} MHz announced, {measured:.3} MHz measured (used)"));
         }
         Self::new(counter::SOURCE, best.rate, best.error, notes)
     }

@@ -63,9 +63,8 @@ impl Facts {
         }
         let current = self.clocksource.as_deref()?;
         let offered = self.available.iter().any(|source| source == "tsc");
-        (LAST_RESORTS.contains(&current) && !offered).then(|| {
-            format!("the kernel takes the time from {current} and no longer offers the time stamp counter: it found it unstable")
-        })
+        (LAST_RESORTS.contains(&current) && !offered)
+            .then(|| format!("the kernel uses {current}: it found the time stamp counter unstable"))
     }
 
     /// What is odd, but no reason for distrust.
@@ -74,7 +73,7 @@ impl Facts {
         if let Some(current) = self.clocksource.as_deref().filter(|current| LAST_RESORTS.contains(current))
             && self.distrust().is_none()
         {
-            notes.push(format!("the kernel was told to take the time from {current}; the time stamp counter is used"));
+            notes.push(format!("the kernel is configured to use {current}; the time stamp counter is used here"));
         }
         notes
     }

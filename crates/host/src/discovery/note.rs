@@ -99,66 +99,63 @@ impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreadable { path, problem } => {
-                write!(f, "{}: {problem}; what it tells is left out", path.display())
+                write!(f, "{}: {problem}; ignored", path.display())
             }
-            Self::NoNodes => write!(f, "the kernel lists no NUMA nodes; all CPUs and memory are shown as node 0"),
+            Self::NoNodes => write!(f, "the kernel reports no NUMA nodes; all CPUs and memory are shown as node 0"),
             Self::NoCpuFolder => {
                 write!(
                     f,
                     "/sys/devices/system/cpu is missing; CPUs were counted in /proc/cpuinfo; mount sysfs for more"
                 )
             }
-            Self::PageSizeAssumed => write!(f, "the page size is not told (/proc/self/auxv); 4 KiB are assumed"),
+            Self::PageSizeAssumed => write!(f, "page size unknown (/proc/self/auxv); 4 KiB assumed"),
             Self::NoDistances { node } => {
-                write!(f, "node {node} has no usable distance table; 10 to itself and 20 to others are assumed")
+                write!(f, "node {node} has no usable distance table; 10 (local) and 20 (remote) assumed")
             }
             Self::NoMemoryFigures { nodes } => write!(
                 f,
-                "firmware tells no latency or bandwidth (HMAT, CDAT) for memory without CPUs: {}; measure it",
+                "no firmware latency or bandwidth (HMAT, CDAT) for memory-only {}; measure it with ccnuma bench",
                 node_list(nodes)
             ),
             Self::NoCaches { cpus } => {
-                write!(f, "the kernel tells nothing about the caches of {}; measure them", cpu_list(cpus))
+                write!(f, "caches of {} unknown to the kernel; measure them with ccnuma bench", cpu_list(cpus))
             }
             Self::NoTopology { cpus } => write!(
                 f,
-                "the kernel tells nothing about cores and sockets of {}; those of a node are taken for a socket",
+                "cores and sockets of {} unknown to the kernel; each node is shown as a socket",
                 cpu_list(cpus)
             ),
             Self::Offline { cpus } => write!(f, "offline: {}", cpu_list(cpus)),
             Self::MemoryLess { nodes } => write!(f, "without memory: {}", node_list(nodes)),
             Self::ForbiddenCpus { cpus } => write!(
                 f,
-                "affinity or cpuset forbids {}; taskset or the container's CPU set (--cpuset-cpus) gives them",
+                "not in the affinity mask or cpuset: {}; change it with taskset or --cpuset-cpus",
                 cpu_list(cpus)
             ),
-            Self::ForbiddenNodes { nodes } => write!(
-                f,
-                "the cpuset forbids memory of {}; the container's memory set (--cpuset-mems) gives it",
-                node_list(nodes)
-            ),
+            Self::ForbiddenNodes { nodes } => {
+                write!(f, "not in the cpuset: memory of {}; change it with --cpuset-mems", node_list(nodes))
+            }
             Self::CpuQuota { millicpus } => write!(
                 f,
-                "the cgroup's quota is {}.{:03} CPUs of time: busy threads are stopped when it is used up",
+                "cgroup CPU quota {}.{:03} CPUs: busy threads are throttled when it is used up",
                 millicpus / 1000,
                 millicpus % 1000
             ),
             Self::Virtual { hypervisor } => write!(
                 f,
-                "a virtual machine ({hypervisor}): caches, nodes and sockets are those that it announces, which need not \
-                 be those beneath"
+                "virtual machine ({hypervisor}): announced caches, nodes and sockets may differ from the hardware"
             ),
             Self::Hybrid { kinds } => {
                 let kinds: Vec<String> = kinds.iter().map(|(name, count)| format!("{count} {name}")).collect();
                 write!(f, "cores of several kinds: {}", kinds.join(", "))
             }
             Self::ClockSource { current } => {
-                write!(f, "the kernel keeps time with {current} instead of the processor's counter")
+                write!(f, "the kernel's clock source is {current}, not the cycle counter")
             }
-            Self::NoTransparentHugePages => write!(f, "the kernel has no transparent huge pages"),
-            Self::NoCgroup => write!(f, "no cgroup is visible; a memory limit, if there is one, is unknown"),
+            Self::NoTransparentHugePages => write!(f, "no transparent huge pages"),
+            Self::NoCgroup => write!(f, "no cgroup visible; memory limit unknown"),
             Self::MemoryDiffers { nodes, computer } => {
-                write!(f, "the nodes' memory adds up to {nodes}, /proc/meminfo has {computer}")
+                write!(f, "sum of node memory {nodes}, /proc/meminfo {computer}")
             }
         }
     }

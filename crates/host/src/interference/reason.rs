@@ -117,11 +117,11 @@ impl fmt::Display for Reason {
             Self::Switched { voluntary, involuntary } => {
                 write!(f, "context switches: {voluntary} voluntary, {involuntary} involuntary")
             }
-            Self::Waited(time) => write!(f, "waited {:.1} us for its processor", time.as_ns() / 1e3),
+            Self::Waited(time) => write!(f, "{:.1} us run-queue wait", time.as_ns() / 1e3),
             Self::Moved { from, to, times: Some(times) } => {
-                write!(f, "moved {}, from CPU {from} to CPU {to}", counted(times, "time"))
+                write!(f, "migrated {}, from CPU {from} to CPU {to}", counted(times, "time"))
             }
-            Self::Moved { from, to, times: None } => write!(f, "moved from CPU {from} to CPU {to}"),
+            Self::Moved { from, to, times: None } => write!(f, "migrated from CPU {from} to CPU {to}"),
             Self::Faulted { minor, major } => write!(f, "page faults: {minor} minor, {major} major"),
             Self::Stolen { ticks } => write!(f, "{} stolen by the hypervisor", counted(ticks, "tick")),
             Self::FrequencyChanged { from, to } => {
@@ -149,7 +149,7 @@ impl Detector {
     pub fn name(self) -> &'static str {
         match self {
             Self::Migrations => "count of migrations",
-            Self::Waiting => "time spent waiting for the processor",
+            Self::Waiting => "run-queue wait",
             Self::StolenTime => "time stolen by the hypervisor",
             Self::Frequency => "processor frequency",
         }
@@ -167,7 +167,7 @@ pub struct Missing {
 
 impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} cannot be seen: {}", self.detector.name(), self.reason)
+        write!(f, "{} unavailable: {}", self.detector.name(), self.reason)
     }
 }
 
@@ -201,7 +201,7 @@ mod tests {
             interference.reasons().iter().map(Reason::to_string).collect::<Vec<_>>().join("; ")
         };
         let switched = Interference { involuntary_switches: 2, waited: Some(Duration::from_ns(1500.0)), ..QUIET };
-        assert_eq!(told(switched), "context switches: 0 voluntary, 2 involuntary; waited 1.5 us for its processor");
+        assert_eq!(told(switched), "context switches: 0 voluntary, 2 involuntary; 1.5 us run-queue wait");
         let moved = Interference { ended_on: CpuId(4), migrations: Some(1), ..QUIET };
         assert_eq!(told(moved), "moved 1 time, from CPU 3 to CPU 4");
         let there_and_back = Interference { migrations: Some(2), ..QUIET };

@@ -88,7 +88,7 @@ impl Watch {
             Ok(file) if read(Some(&file), &mut self.text).and_then(|text| find(text, self.cpu)).is_some() => {
                 return Some(file);
             }
-            Ok(_) => "does not tell it".to_owned(),
+            Ok(_) => "does not contain it".to_owned(),
             Err(error) => error.to_string(),
         };
         self.missing.push(Missing { detector, reason: format!("{path}: {problem}") });
@@ -178,7 +178,7 @@ fn usage() -> Result<libc::rusage, HostError> {
     Err(HostError::Call {
         call: "getrusage(RUSAGE_THREAD)".to_owned(),
         source: io::Error::last_os_error(),
-        advice: "context switches and page faults cannot be seen without it".to_owned(),
+        advice: "needed for context switches and page faults".to_owned(),
     })
 }
 

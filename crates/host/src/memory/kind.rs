@@ -45,7 +45,7 @@ impl FromStr for PageKind {
     fn from_str(text: &str) -> Result<Self, HostError> {
         let refused = || {
             HostError::Request(format!(
-                "{text} is no kind of pages; accepted: base, thp, and sizes such as 4K, 2M or 1G"
+                "{text}: unknown kind of pages; accepted: base, thp, and sizes such as 4K, 2M or 1G"
             ))
         };
         match text {

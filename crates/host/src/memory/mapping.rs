@@ -127,8 +127,9 @@ pub(super) const FORBIDDEN_ADVICE: &str = "a container's seccomp profile may for
 fn huge_page_advice(inventory: &Inventory) -> String {
     let mode = inventory.transparent.enabled.as_deref().unwrap_or("absent");
     format!(
-        "transparent huge pages are `{mode}` (/sys/kernel/mm/transparent_hugepage/enabled): root permits them with `madvise`, \
-         and memory may be too fragmented (echo 1 > /proc/sys/vm/compact_memory); or ask for base, or for pages of a pool"
+        "transparent huge pages are `{mode}` (/sys/kernel/mm/transparent_hugepage/enabled): root permits them with \
+         `madvise`, and memory may be too fragmented (echo 1 > /proc/sys/vm/compact_memory); or use base, or pages \
+         of a pool"
     )
 }
 
@@ -166,8 +167,8 @@ fn checked(inventory: &Inventory, parts: &[(NodeId, Bytes)], pages: PageKind) ->
             return Err(HostError::Request(format!("{size} of memory on node {node} in {pages} pages; {accepted}")));
         }
         let end = offset.checked_add(size.0).filter(|&end| isize::try_from(end).is_ok());
-        let end = end
-            .ok_or_else(|| HostError::Request(format!("{size} more than {offset} bytes: no address space has that")))?;
+        let end =
+            end.ok_or_else(|| HostError::Request(format!("{size} beyond {offset} bytes exceeds the address space")))?;
         found.push(Part { node, range: offset as usize..end as usize });
         *by_node.entry(node).or_default() += size.0;
         offset = end;
@@ -184,9 +185,9 @@ fn checked(inventory: &Inventory, parts: &[(NodeId, Bytes)], pages: PageKind) ->
 /// Refuses a node that does not exist, has no memory, or is not ours to use.
 pub(super) fn usable(inventory: &Inventory, node: NodeId) -> Result<(), HostError> {
     let problem = match inventory.node(node) {
-        None => "there is no such node",
+        None => "no such node",
         Some(found) if found.memory.0 == 0 => "it has no memory",
-        Some(_) if !inventory.limits.nodes.contains(&node) => "the cpuset forbids it to this process",
+        Some(_) if !inventory.limits.nodes.contains(&node) => "not in this process's cpuset",
         Some(_) => return Ok(()),
     };
     let accepted = format!("nodes {}", ranges(inventory.limits.nodes.iter().map(|node| node.0)));
@@ -239,7 +240,7 @@ impl Builder<'_> {
                 limit("of data (ulimit -d)", limits.data),
             ];
             let known: Vec<String> = known.into_iter().flatten().collect();
-            let advice = if known.is_empty() { "ask for less".to_owned() } else { known.join(", ") };
+            let advice = if known.is_empty() { "request less".to_owned() } else { known.join(", ") };
             self.refuse(&whole, format!("it cannot be mapped: {error}"), advice)
         };
         let backing = if matches!(self.pages, PageKind::Huge(_)) { Backing::Pool } else { Backing::Anonymous };
@@ -281,8 +282,8 @@ impl Builder<'_> {
                 region.touch(offset, length, granule.0 as usize);
             }
             Err(error) => {
-                let problem = format!("the kernel has not so many pages there: {error}");
-                return Err(self.refuse(part, problem, "ask for less, or free memory there"));
+                let problem = format!("not enough pages: {error}");
+                return Err(self.refuse(part, problem, "request less, or free memory there"));
             }
         }
         if self.pages == PageKind::Transparent && !self.all_huge(region, part) {
@@ -317,13 +318,13 @@ impl Builder<'_> {
             }
             Err(problem) => {
                 let problem = format!("whether pages are huge cannot be checked: {problem}");
-                return Err(self.refuse(&whole, problem, "ask for base, or for pages of a pool"));
+                return Err(self.refuse(&whole, problem, "use base, or pages of a pool"));
             }
         };
         let present: u64 = sizes.values().map(|bytes| bytes.0).sum();
         if present != length.0 {
             let problem = format!("{} KiB of {} KiB are present", present >> 10, length.0 >> 10);
-            return Err(self.refuse(&whole, problem, "memory is short and is being swapped out: ask for less"));
+            return Err(self.refuse(&whole, problem, "memory is being swapped out; request less"));
         }
         let expected = page_of(self.pages, self.inventory);
         let others = sizes.keys().any(|&size| size != expected);
@@ -335,7 +336,7 @@ impl Builder<'_> {
             );
             let advice = match self.pages {
                 PageKind::Transparent => huge_page_advice(self.inventory),
-                _ => "that should not happen; please report it with `ccnuma topology --json`".to_owned(),
+                _ => "internal error; please report it with `ccnuma topology --json`".to_owned(),
             };
             return Err(self.refuse(&whole, problem, advice));
         }
@@ -396,7 +397,7 @@ pub(super) fn verify_nodes(
                 found.len(),
                 first.offset.0
             );
-            return Err(refuse(problem, "memory of the node may be short, or something moves pages while we look"));
+            return Err(refuse(problem, "the node may be out of memory, or pages are being migrated"));
         }
         nodes.entry(part.node).or_default().0 += part.range.len() as u64;
         count += found.len() as u64;

@@ -27,18 +27,17 @@ pub(super) fn check(
         inventory.nodes.len() > 1 && !inventory.notes.iter().any(|note| matches!(note, Note::MemoryDiffers { .. }));
     let room = told.then(|| on_node(files, node, inventory.page_size)).flatten();
     if let Some(room) = room.filter(|&room| size > room) {
-        let problem = format!("the node can give {} MiB now", room.0 >> 20);
-        return refuse(problem, "ask for less, or free memory there".to_owned());
+        let problem = format!("the node has {} MiB available", room.0 >> 20);
+        return refuse(problem, "request less, or free memory there".to_owned());
     }
     if let Some(room) = limits::available(files).filter(|&room| total > room) {
-        let problem =
-            format!("the computer has {} MiB available for all of the {} MiB asked for", room.0 >> 20, total.0 >> 20);
-        return refuse(problem, "ask for less, or free memory".to_owned());
+        let problem = format!("{} MiB available, {} MiB requested", room.0 >> 20, total.0 >> 20);
+        return refuse(problem, "request less, or free memory".to_owned());
     }
     if let Some(left) = limits::memory_left(files).filter(|&left| total > left) {
         let limit = inventory.limits.cgroup.memory.unwrap_or(left);
-        let problem = format!("of the cgroup's limit of {} MiB, {} MiB are left", limit.0 >> 20, left.0 >> 20);
-        return refuse(problem, "ask for less, or raise the limit (memory.max; the container's --memory)".to_owned());
+        let problem = format!("cgroup limit {} MiB, {} MiB left", limit.0 >> 20, left.0 >> 20);
+        return refuse(problem, "request less, or raise the limit (memory.max; the container's --memory)".to_owned());
     }
     Ok(())
 }

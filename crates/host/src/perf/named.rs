@@ -29,7 +29,7 @@ pub fn software_events() -> Vec<NamedEvent> {
         event("task_clock", "ns", "time on a CPU", bindings::PERF_COUNT_SW_TASK_CLOCK),
         event("page_faults", "", "page faults", bindings::PERF_COUNT_SW_PAGE_FAULTS),
         event("context_switches", "", "context switches", bindings::PERF_COUNT_SW_CONTEXT_SWITCHES),
-        event("cpu_migrations", "", "moves to another CPU", bindings::PERF_COUNT_SW_CPU_MIGRATIONS),
+        event("cpu_migrations", "", "CPU migrations", bindings::PERF_COUNT_SW_CPU_MIGRATIONS),
     ]
 }
 
@@ -56,20 +56,14 @@ pub fn hardware_events() -> Vec<NamedEvent> {
     let miss = bindings::PERF_COUNT_HW_CACHE_RESULT_MISS;
     let (last, node) = (bindings::PERF_COUNT_HW_CACHE_LL, bindings::PERF_COUNT_HW_CACHE_NODE);
     vec![
-        general("cycles", "cycles", "cycles of the processor", bindings::PERF_COUNT_HW_CPU_CYCLES),
-        general("instructions", "", "instructions completed", bindings::PERF_COUNT_HW_INSTRUCTIONS),
-        cache("llc_loads", "loads that looked into the last-level cache", last, read, access),
-        cache("llc_load_misses", "loads that missed the last-level cache", last, read, miss),
-        cache("node_loads", "loads from memory, of whichever node", node, read, access),
-        cache("node_load_misses", "loads from another node's memory", node, read, miss),
-        cache("node_stores", "stores to memory, of whichever node", node, write, access),
-        cache("node_store_misses", "stores to another node's memory", node, write, miss),
-        cache(
-            "dtlb_load_misses",
-            "loads whose page was not in the TLB",
-            bindings::PERF_COUNT_HW_CACHE_DTLB,
-            read,
-            miss,
-        ),
+        general("cycles", "cycles", "processor cycles", bindings::PERF_COUNT_HW_CPU_CYCLES),
+        general("instructions", "", "retired instructions", bindings::PERF_COUNT_HW_INSTRUCTIONS),
+        cache("llc_loads", "last-level cache loads", last, read, access),
+        cache("llc_load_misses", "last-level cache load misses", last, read, miss),
+        cache("node_loads", "loads from memory, any node", node, read, access),
+        cache("node_load_misses", "loads from remote memory", node, read, miss),
+        cache("node_stores", "stores to memory, any node", node, write, access),
+        cache("node_store_misses", "stores to remote memory", node, write, miss),
+        cache("dtlb_load_misses", "TLB load misses", bindings::PERF_COUNT_HW_CACHE_DTLB, read, miss),
     ]
 }

@@ -195,8 +195,8 @@ fn migration(console: &Console) {
 
 /// What cannot be had is refused with the reason and what would do.
 fn refusal(console: &Console) {
-    console.says("refuse no such node", &["refused: memory of node 9", "there is no such node", "accepted: nodes 0-3"]);
-    console.says("refuse more than the node", &["refused: 400 MiB in base pages on node 1", "the node can give"]);
+    console.says("refuse no such node", &["refused: memory of node 9", "no such node", "accepted: nodes 0-3"]);
+    console.says("refuse more than the node", &["refused: 400 MiB in base pages on node 1", "the node has"]);
     console.says("refuse pool too small", &["refused: ", "32 pages are needed", "root adds pages with: echo 32 >"]);
     console.says("refuse no pool on the node", &["refused: ", "1 page is needed", "node3/hugepages"]);
     console.says("refuse no such page size", &["refused: ", "no pool of such pages", "2M"]);
@@ -208,7 +208,7 @@ fn pinning(console: &Console) {
         console.says(&format!("pin {cpu}"), &[&format!("ok: on CPU {cpu} of node {}", cpu / 2)]);
     }
     for cpu in [6, 99] {
-        console.says(&format!("pin {cpu}"), &["refused: ", "there is no such CPU", "accepted: CPUs 0-5"]);
+        console.says(&format!("pin {cpu}"), &["refused: ", "no such CPU", "accepted: CPUs 0-5"]);
     }
 }
 
@@ -217,9 +217,9 @@ fn restriction(console: &Console) {
     console.says("restricted status", &["exit status: 0"]);
     console.says("restricted limits", &["CPUs [cpu2, cpu3] nodes [n1]", "memory: Some(Bytes(50331648))", "Some(0.5)"]);
     console.says("restricted place ours", &["ok: pages of 4 KiB on node 1"]);
-    console.says("restricted place theirs", &["refused: ", "the cpuset forbids it", "accepted: nodes 1"]);
-    console.says("restricted place too much", &["refused: ", "of the cgroup's limit of 48 MiB"]);
-    console.says("restricted pin 0", &["refused: ", "affinity or cpuset forbids it", "accepted: CPUs 2-3"]);
+    console.says("restricted place theirs", &["refused: ", "not in this process's cpuset", "accepted: nodes 1"]);
+    console.says("restricted place too much", &["refused: ", "cgroup limit 48 MiB"]);
+    console.says("restricted pin 0", &["refused: ", "not in this process's affinity mask", "accepted: CPUs 2-3"]);
     console.says("restricted pin 3", &["ok: pinned"]);
     console.says("affine limits", &["CPUs [cpu4] nodes [n0, n1, n2, n3]"]);
     let counted = "numa_maps: 512 of 512 pages, counted together (move_pages: Operation not permitted";
@@ -246,7 +246,7 @@ fn diagnosis(console: &Console) {
     let misplaced = found.iter().find(|finding| finding["class"] == "misplaced data");
     let evidence = misplaced.and_then(|finding| finding["evidence"].as_str()).unwrap_or_default();
     assert!(
-        evidence.contains("first touched by") || evidence.contains("used from other nodes"),
+        evidence.contains("first touched by") || evidence.contains("used only from other nodes"),
         "{found:?}; {}",
         console.text
     );
@@ -258,14 +258,22 @@ fn unprivileged(console: &Console) {
     let shown = [
         ("run", ["sees by thread: time", "= /sys/devices/system/node/node2", "init:", "]: "]),
         ("sar", ["sees ", "= /sys/devices/system/node/node2", " n1 ", "]: 4 ticks"]),
-        ("diagnose", ["sees by thread: time", "/init busy", "who touches which page (page faults)", "what loads cost"]),
+        (
+            "diagnose",
+            [
+                "sees by thread: time",
+                "/init busy",
+                "first touch of pages (page-fault samples)",
+                "load latency by data address",
+            ],
+        ),
     ];
     for (command, parts) in shown {
         let key = format!("unprivileged {command}");
         console.says(&format!("{key} status"), &["exit status: 0"]);
         let said: Vec<&str> = console.text.lines().filter_map(|line| line.trim().strip_prefix(&key)).collect();
-        let forbidden = said.iter().find(|line| line.contains("does not see") && line.contains("cycles"));
-        let why = "the kernel forbids it to this user (kernel.perf_event_paranoid is 3)";
+        let forbidden = said.iter().find(|line| line.contains("unavailable: ") && line.contains("cycles"));
+        let why = "not permitted (kernel.perf_event_paranoid is 3)";
         assert!(forbidden.is_some_and(|line| line.contains(why)), "{}", console.text);
         for part in parts {
             assert!(said.iter().any(|line| line.contains(part)), "{key} lacks `{part}`; {}", console.text);

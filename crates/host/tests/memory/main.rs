@@ -169,10 +169,7 @@ fn threads_run_where_they_are_pinned() {
         }
     });
     let refused = threads::pin(CpuId(u16::MAX), &inventory).expect_err("no such CPU");
-    assert!(
-        refused.to_string().contains("CPU 65535 cannot be used: there is no such CPU; accepted: CPUs"),
-        "{refused}"
-    );
+    assert!(refused.to_string().contains("CPU 65535 cannot be used: no such CPU; accepted: CPUs"), "{refused}");
 }
 
 /// A thread under the profile of a container that forbids the NUMA calls.

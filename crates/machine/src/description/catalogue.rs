@@ -14,13 +14,30 @@ macro_rules! built_in {
     };
 }
 
-/// Whole machines: the systems of Prestor 2001, Table 4.5 and Table 4.14, of Seidl 1997, and of Lai and Falsafi 2000. A new machine is one more
-/// name here.
-pub(crate) const MACHINES: &[BuiltIn] =
-    built_in!["bitmap", "bootleg", "lego-oil", "arctic", "bwana", "stinger", "dresden", "dsm-cluster"];
+/// Whole machines: the systems of Prestor 2001, Table 4.5 and Table 4.14, of Seidl 1997, and of Lai and Falsafi 2000, and servers of
+/// two sockets. A new machine is one more name here.
+pub(crate) const MACHINES: &[BuiltIn] = built_in![
+    "bitmap",
+    "bootleg",
+    "lego-oil",
+    "arctic",
+    "bwana",
+    "stinger",
+    "dresden",
+    "dsm-cluster",
+    "xeon-e5-2699v3-2s",
+    "xeon-8180-2s",
+    "xeon-6252n-2s",
+    "xeon-8269cy-2s",
+    "xeon-8360y-2s",
+    "xeon-8480-2s",
+    "epyc-7702-2s",
+    "epyc-9654-2s",
+];
 
-/// The base descriptions that families inherit: a processor, and the common part of all Origins.
-const BASES: &[BuiltIn] = built_in!["irix", "r10000", "origin2000"];
+/// The base descriptions that families inherit: a processor, the common part of all Origins, and families of servers, whose sizes are
+/// those of their dies.
+const BASES: &[BuiltIn] = built_in!["irix", "r10000", "origin2000", "server", "haswell-ep", "skylake-sp", "zen2"];
 
 /// Descriptions that machines inherit; they lack a size.
 const FAMILIES: &[BuiltIn] = built_in![

@@ -3,6 +3,7 @@
 use units::Bytes;
 
 use super::check_caches::check_caches;
+use super::check_server::check_server;
 use super::kind::{Alternatives, quoted};
 use super::wiring::{MOST_CLUSTERS, MOST_LEAF_ROUTERS};
 use super::{
@@ -31,6 +32,7 @@ pub(super) fn check(description: &Description) -> Result<(), Conflict> {
     topology(description)?;
     processor(description)?;
     check_caches(description)?;
+    check_server(description)?;
     translations(description)?;
     directory(description)?;
     network(description)?;
@@ -63,6 +65,7 @@ fn topology(description: &Description) -> Result<(), Conflict> {
         TopologyKind::Ring => (4, MOST_PROCESSORS, "router"),
         TopologyKind::Mesh => (2, MOST_PROCESSORS, "router"),
         TopologyKind::SciRing | TopologyKind::Crossbar | TopologyKind::Ideal => (4, MOST_PROCESSORS, "node"),
+        TopologyKind::Sockets => (4, MOST_PROCESSORS, "socket"),
     };
     if spec.nodes_per_router > most_on_router {
         let reason = format!("a {router} of topology.kind = {} has fewer ports for nodes", quoted(spec.kind.word()));
@@ -74,10 +77,10 @@ fn topology(description: &Description) -> Result<(), Conflict> {
     }
     let per_node = spec.processors_per_node;
     if per_node != 1 && description.controller.kind == ControllerKind::Magic {
-        return Err(Conflict::new("topology.processors_per_node", "MAGIC serves one processor", "1"));
+        return Err(Conflict::new("topology.processors_per_node", "a MAGIC node has one processor", "1"));
     }
     if per_node > 2 && description.controller.kind == ControllerKind::Hub {
-        return Err(Conflict::new("topology.processors_per_node", "a Hub serves at most two processors", "1 or 2"));
+        return Err(Conflict::new("topology.processors_per_node", "a Hub node has at most two processors", "1 or 2"));
     }
     if per_node != spec.processors && description.controller.kind == ControllerKind::SnoopingBus {
         let reason = "a snooping bus joins all processors of the machine";
@@ -154,7 +157,7 @@ fn directory(description: &Description) -> Result<(), Conflict> {
         if size >= memory {
             return Err(Conflict::new(
                 format!("directory.{key}"),
-                format!("it leaves nothing of the node's memory ({memory})"),
+                format!("no memory of the node is left ({memory})"),
                 format!("less than topology.node_memory_mib = {memory}"),
             ));
         }
@@ -175,7 +178,7 @@ fn processor(description: &Description) -> Result<(), Conflict> {
         ("write_buffer", spec.write_buffer, 0),
     ] {
         if value > most {
-            let reason = reason("every instruction is done before the next issues with");
+            let reason = reason("instructions do not overlap with");
             return Err(Conflict::new(format!("processor.{key}"), reason, most.to_string()));
         }
     }
@@ -256,17 +259,17 @@ fn sci_ring(description: &Description) -> Result<(), Conflict> {
     }
     let nodes = description.topology.nodes();
     if !nodes.is_multiple_of(spec.rings) {
-        let reason = format!("{nodes} nodes cannot be divided among so many rings");
+        let reason = format!("{nodes} nodes cannot be divided evenly among the rings");
         return Err(Conflict::new("sci_ring.rings", reason, format!("a divisor of {nodes}")));
     }
     let shortest = spec.command_symbols.min(spec.long_command_symbols).min(spec.data_symbols);
     if spec.echo_symbols > shortest {
-        let reason = format!("an echo takes the place of the shortest packet, of {shortest} symbols");
+        let reason = format!("an echo must not be longer than the shortest packet, {shortest} symbols");
         return Err(Conflict::new("sci_ring.echo_symbols", reason, format!("at most {shortest}")));
     }
     for (key, delay) in [("wire_ns", spec.wire), ("stripper_ns", spec.stripper), ("switch_ns", spec.switch)] {
         if !delay.0.is_multiple_of(spec.symbol.0) {
-            let reason = format!("it is no whole number of symbols of {} ns", spec.symbol.as_ns());
+            let reason = format!("not a whole number of symbols of {} ns", spec.symbol.as_ns());
             let accepted = format!("a multiple of {} ns", spec.symbol.as_ns());
             return Err(Conflict::new(format!("sci_ring.{key}"), reason, accepted));
         }
@@ -279,7 +282,7 @@ fn sci_ring(description: &Description) -> Result<(), Conflict> {
     }
     if spec.transmission == PassTransmission::Several && description.controller.kind != ControllerKind::Sci {
         let kind = quoted(description.controller.kind.word());
-        let reason = format!("packets overtake each other, which the protocol of controller.kind = {kind} excludes");
+        let reason = format!("packets may be reordered, which controller.kind = {kind} does not allow");
         return Err(Conflict::new("sci_ring.transmission", reason, "\"one\" or \"one-of-each\""));
     }
     Ok(())
@@ -292,17 +295,17 @@ const MOST_HOP_SYMBOLS: u64 = 4096;
 fn cluster(description: &Description) -> Result<(), Conflict> {
     if let Some(pages) = &description.page_cache {
         if description.controller.kind != ControllerKind::Cluster {
-            let reason = "no other controller than a cluster's device has a page cache";
+            let reason = "only cluster devices have a page cache";
             return Err(Conflict::new("page_cache.size_kib", reason, "controller.kind = \"cluster\""));
         }
         let page = description.tlb.page;
         if !pages.size.0.is_multiple_of(page.0) {
-            let reason = format!("it is no whole number of pages of {page}");
+            let reason = format!("not a whole number of pages of {page}");
             return Err(Conflict::new("page_cache.size_kib", reason, format!("a multiple of {}", page.0 >> 10)));
         }
     }
     if description.miss_counters.is_some() && description.controller.kind != ControllerKind::Cluster {
-        let reason = "no other controller than a cluster's device counts misses by page";
+        let reason = "only cluster devices count misses by page";
         return Err(Conflict::new("miss_counters.threshold", reason, "controller.kind = \"cluster\""));
     }
     let Some(spec) = &description.cluster else { return Ok(()) };
@@ -320,8 +323,10 @@ fn cluster(description: &Description) -> Result<(), Conflict> {
 
 /// A memory refresh must end before the next one begins.
 fn refresh(description: &Description) -> Result<(), Conflict> {
-    let (Some(hub), memory) = (&description.hub, &description.memory) else { return Ok(()) };
-    let length = hub.clock.period() * u64::from(memory.refresh_cycles);
+    let memory = &description.memory;
+    let of_home = description.home.as_ref().map(|home| home.memory_clock);
+    let Some(clock) = of_home.or(description.controller_clock()) else { return Ok(()) };
+    let length = clock.period() * u64::from(memory.refresh_cycles);
     if length >= memory.refresh_interval {
         let length = length.as_ns();
         let reason = format!("a refresh of memory.refresh_cycles takes {length} ns");
@@ -335,7 +340,9 @@ fn memories(description: &Description) -> Result<(), Conflict> {
     let chip = match description.controller.kind {
         ControllerKind::Hub => "a Hub has one memory, with the directory beside it",
         ControllerKind::Magic => "MAGIC has one memory, and no part of its own for another",
-        ControllerKind::Sci | ControllerKind::SnoopingBus | ControllerKind::Cluster => return Ok(()),
+        ControllerKind::Sci | ControllerKind::SnoopingBus | ControllerKind::Cluster | ControllerKind::Server => {
+            return Ok(());
+        }
     };
     match description.memory.controllers {
         1 => Ok(()),
@@ -375,11 +382,12 @@ fn never_moves_pages(description: &Description) -> Option<&'static str> {
             Some("a machine on one bus has one memory, which is equally near to every processor")
         }
         ControllerKind::Magic if ideal != IdealProtocol::None => {
-            Some("no handler of an ideal protocol (directory.ideal) counts references or copies lines")
+            Some("ideal protocols (directory.ideal) neither count references nor copy lines")
         }
-        ControllerKind::Sci => Some("no SCI controller counts references or copies pages"),
+        ControllerKind::Sci => Some("SCI controllers neither count references nor copy pages"),
+        ControllerKind::Server => Some("home agents of servers neither count references nor copy pages"),
         ControllerKind::Cluster if description.miss_counters.is_none() => {
-            Some("no device of this cluster counts misses (miss_counters.threshold)")
+            Some("miss counters are disabled (miss_counters.threshold)")
         }
         ControllerKind::Hub | ControllerKind::Magic | ControllerKind::Cluster => None,
     }

@@ -21,9 +21,9 @@ fn tables_of_levels(description: &Description) -> Result<(), Conflict> {
             "without [l2], the primary cache needs a port to the system bus",
             "[l1_port], or [l2]",
         )),
-        (_, None, Some(_)) => Err(Conflict::new("l3.size_mib", "nothing reads it without [l2]", "[l3] with [l2]")),
+        (_, None, Some(_)) => Err(Conflict::new("l3.size_mib", "no effect without [l2]", "[l3] with [l2]")),
         (Some(_), Some(_), _) => {
-            Err(Conflict::new("l1_port.clock_mhz", "nothing reads it with [l2]", "[l1_port] without [l2]"))
+            Err(Conflict::new("l1_port.clock_mhz", "no effect with [l2]", "[l1_port] without [l2]"))
         }
         (Some(_), None, None) | (None, Some(_), _) => Ok(()),
     }
@@ -56,7 +56,7 @@ fn gives_up_stored(level: &CacheLevel) -> Result<(), Conflict> {
         return Err(Conflict::new(key, reason, "true"));
     }
     if level.allocate_on_write_miss {
-        let reason = "a store that misses brings in what one that hits gives up";
+        let reason = "a store miss would allocate a line that a store hit invalidates";
         return Err(Conflict::new(key, reason, format!("true, or {allocates} = false")));
     }
     Ok(())
@@ -85,11 +85,11 @@ fn fits_within(inner: &CacheLevel, outer: &CacheLevel, name: &str, outside: &str
         return Err(Conflict::new(format!("{table}.line_bytes"), reason, outer.line.0.to_string()));
     }
     if inner.write == WritePolicy::Through {
-        let reason = format!("the level outside may not have the line with {with}");
+        let reason = format!("the outer level may not have the line with {with}");
         return Err(Conflict::new(format!("{table}.write"), reason, quoted(WritePolicy::Back.word())));
     }
     if !inner.allocate_on_write_miss {
-        let reason = format!("the level outside receives no line on a miss with {with}");
+        let reason = format!("the outer level receives no line on a miss with {with}");
         return Err(Conflict::new(format!("{table}.allocate_on_write_miss"), reason, "true"));
     }
     Ok(())
@@ -100,7 +100,7 @@ fn keeps_lines(coherent: &CacheLevel) -> Result<(), Conflict> {
     let conflict = |key: &str, reason: &str, accepted: String| {
         Err(Conflict::new(format!("{}.{key}", coherent.table), reason, accepted))
     };
-    let owns = "a protocol gives the right to write with the line, to the coherent level, which is this";
+    let owns = "the coherence protocol acts on this level";
     if coherent.inclusion != Inclusion::Inclusive {
         return conflict("inclusion", "there is no private level outside it", quoted(Inclusion::Inclusive.word()));
     }
@@ -161,7 +161,7 @@ fn prefetcher(description: &Description) -> Result<(), Conflict> {
     let with = format!("with prefetch.kind = {}", quoted(spec.kind.word()));
     match spec.kind {
         PrefetchKind::NextLine if spec.streams > 0 => {
-            return Err(Conflict::new("prefetch.streams", format!("nothing reads it {with}"), "0"));
+            return Err(Conflict::new("prefetch.streams", format!("no effect {with}"), "0"));
         }
         PrefetchKind::Stride | PrefetchKind::Stream if spec.streams == 0 => {
             return Err(Conflict::new("prefetch.streams", format!("its table has no entry {with}"), "at least 1"));

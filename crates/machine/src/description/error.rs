@@ -48,7 +48,7 @@ impl fmt::Display for Entry {
 #[derive(Clone, PartialEq, Debug, Error)]
 pub enum DescriptionError {
     /// Neither a built-in, a parametric name, nor a path.
-    #[error("machine = {}: there is no such machine{}; accepted: {accepted}", crate::description::kind::quoted(name), did_you_mean(nearest.as_deref()))]
+    #[error("machine = {}: unknown machine{}; accepted: {accepted}", crate::description::kind::quoted(name), did_you_mean(nearest.as_deref()))]
     UnknownMachine {
         /// The given name.
         name: String,
@@ -74,7 +74,7 @@ pub enum DescriptionError {
         message: String,
     },
     /// No key or table has this name.
-    #[error("{entry}: there is no such key{}; accepted: {accepted}", did_you_mean(nearest.as_deref()))]
+    #[error("{entry}: unknown key{}; accepted: {accepted}", did_you_mean(nearest.as_deref()))]
     UnknownKey {
         /// The key.
         entry: Box<Entry>,
@@ -94,7 +94,7 @@ pub enum DescriptionError {
         accepted: String,
     },
     /// The value has another type than the key's.
-    #[error("{entry}: {found} cannot stand here; accepted: {accepted}")]
+    #[error("{entry}: {found} is not accepted here; accepted: {accepted}")]
     WrongType {
         /// The key.
         entry: Box<Entry>,
@@ -124,7 +124,7 @@ pub enum DescriptionError {
         accepted: String,
     },
     /// A description inherits itself, directly or through others.
-    #[error("{entry}: the inheritance goes in a circle ({chain}); accepted: a machine that does not inherit this one")]
+    #[error("{entry}: circular inheritance ({chain}); accepted: a machine that does not inherit this one")]
     Circle {
         /// The `inherit` key that closes the circle.
         entry: Box<Entry>,

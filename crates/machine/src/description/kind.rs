@@ -298,6 +298,31 @@ impl Kind for Text {
     }
 }
 
+/// Lines of text; what they say is checked elsewhere.
+pub(crate) struct Texts;
+
+impl Kind for Texts {
+    type Value = Vec<String>;
+
+    fn read(&self, raw: &Raw) -> Result<Vec<String>, Rejected> {
+        let Raw::Texts(lines) = raw else { return Err(Rejected::WrongType) };
+        Ok(lines.clone())
+    }
+
+    fn write(&self, value: &Vec<String>) -> String {
+        let lines: Vec<_> = value.iter().map(|line| quoted(line)).collect();
+        format!("[{}]", lines.join(", "))
+    }
+
+    fn accepted(&self) -> String {
+        "an array of strings".into()
+    }
+
+    fn extremes(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
 /// Yes or no.
 pub(crate) struct Flag;
 

@@ -305,7 +305,7 @@ impl Resolver {
         let Some(key) = keys.find(|key| key.split_once('.').is_some_and(|(its, _)| its == table)) else {
             return Ok(());
         };
-        Err(self.impossible(key, format!("nothing reads it with {decided}"), format!("[{table}] with {needed}")))
+        Err(self.impossible(key, format!("no effect with {decided}"), format!("[{table}] with {needed}")))
     }
 
     /// The string of a top-level key, if it is present.

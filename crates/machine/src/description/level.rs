@@ -228,17 +228,17 @@ mod tests {
             ),
             (
                 format!("l2 = \"none\"\n{third}\n{port}"),
-                "my.toml:4: l3.size_mib = 16: nothing reads it without [l2]; accepted: [l3] with",
+                "my.toml:4: l3.size_mib = 16: no effect without [l2]; accepted: [l3] with",
             ),
             (
                 port.to_owned(),
-                "my.toml:3: l1_port.clock_mhz = 300: nothing reads it with [l2]; accepted: [l1_port] without [l2]",
+                "my.toml:3: l1_port.clock_mhz = 300: no effect with [l2]; accepted: [l1_port] without [l2]",
             ),
             (
                 "l2 = \"no\"".to_owned(),
-                "my.toml:2: l2 = \"no\": a string cannot stand here; accepted: \"none\", or the table [l2]",
+                "my.toml:2: l2 = \"no\": a string is not accepted here; accepted: \"none\", or the table [l2]",
             ),
-            ("tlb = \"none\"".to_owned(), "my.toml:2: tlb = \"none\": there is no such key"),
+            ("tlb = \"none\"".to_owned(), "my.toml:2: tlb = \"none\": unknown key"),
             ("[l3]\nsize_mib = 16".to_owned(), "my.toml:1: l3.ways is missing"),
             (
                 format!("[l2]\nsize_mib = 32\n{third}"),
@@ -259,7 +259,7 @@ mod tests {
             ("[l1]\ninclusion = \"neither\"".to_owned(), "machines/r10000.toml:"),
             (
                 "[l1]\nline_bytes = 128\ninclusion = \"exclusive\"\nwrite = \"through\"".to_owned(),
-                "my.toml:5: l1.write = \"through\": the level outside may not have the line with l1.inclusion = \"exclusive\"",
+                "my.toml:5: l1.write = \"through\": the outer level may not have the line with l1.inclusion = \"exclusive\"",
             ),
             (
                 "[l1]\nline_bytes = 128\ninclusion = \"neither\"\nallocate_on_write_miss = false".to_owned(),
@@ -271,8 +271,8 @@ mod tests {
             ),
             (
                 "[l1]\nwrite = \"through\"\nkeep_on_write_hit = false".to_owned(),
-                "my.toml:4: l1.keep_on_write_hit = false: a store that misses brings in what one that hits gives up; accepted: \
-                 true, or l1.allocate_on_write_miss = false",
+                "my.toml:4: l1.keep_on_write_hit = false: a store miss would allocate a line that a store hit \
+                 invalidates; accepted: true, or l1.allocate_on_write_miss = false",
             ),
             (
                 "[l2]\nallocate_on_private_write_miss = false".to_owned(),
@@ -289,7 +289,7 @@ mod tests {
             ),
             (
                 "[prefetch]\nkind = \"next-line\"\ndegree = 1\nstreams = 4".to_owned(),
-                "my.toml:5: prefetch.streams = 4: nothing reads it with prefetch.kind = \"next-line\"; accepted: 0",
+                "my.toml:5: prefetch.streams = 4: no effect with prefetch.kind = \"next-line\"; accepted: 0",
             ),
             ("[prefetch]\nkind = \"stream\"\ndegree = 1".to_owned(), "prefetch.streams"),
             (

@@ -6,6 +6,7 @@
 mod catalogue;
 mod check;
 mod check_caches;
+mod check_server;
 mod error;
 mod kind;
 mod layer;
@@ -22,12 +23,13 @@ pub use error::{DescriptionError, Entry, Origin};
 pub use level::{CacheLevel, CachePort, MOST_CACHE_LEVELS};
 pub use spec::{
     BanksSpec, BusSpec, ClusterSpec, ControllerKind, ControllerSpec, CrossbarSpec, DeviceCache, DirectorySpec,
-    DomainTopology, DoubleMeshSpec, Fill, HandlerSpec, HubSpec, HypercubeSpec, IdealNetworkSpec, IdealProtocol,
-    Inclusion, L1PortSpec, L1Spec, L2Spec, L3Spec, LatencySpec, LinkSpec, MOST_MISSES, MOST_PROCESSORS,
-    MOST_TRANSLATIONS, MOST_VIRTUAL_CHANNELS, MOST_WAYS, MagicSpec, MemorySpec, MeshSpec, MissCountersSpec, OsSpec,
-    PageCacheSpec, PassTransmission, PlacementKind, PrefetchKind, PrefetchSpec, ProcessorModel, ProcessorSpec,
-    Replacement, RingSpec, RouterBypass, RouterSpec, SchedulerSpec, SciRingSpec, SciSpec, SysadSpec, TlbSpec,
-    TopologyKind, TopologySpec, WritePolicy,
+    DomainTopology, DoubleMeshSpec, Fill, Forwarding, HandlerSpec, HomeKind, HomeSpec, HubSpec, HypercubeSpec,
+    IdealNetworkSpec, IdealProtocol, Inclusion, L1PortSpec, L1Spec, L2Spec, L3Spec, LatencySpec, LinkSpec, MOST_MISSES,
+    MOST_PROCESSORS, MOST_TRANSLATIONS, MOST_VIRTUAL_CHANNELS, MOST_WAYS, MagicSpec, MemoryLinkSpec, MemorySpec,
+    MeshSpec, MissCountersSpec, OnDieNetwork, OsSpec, PageCacheSpec, PassTransmission, PlacementKind, PrefetchKind,
+    PrefetchSpec, ProcessorModel, ProcessorSpec, Replacement, RingSpec, RouterBypass, RouterSpec, SchedulerSpec,
+    SciRingSpec, SciSpec, ServerSpec, SliceKind, SliceSpec, SocketLinkSpec, SysadSpec, TlbSpec, TopologyKind,
+    TopologySpec, WritePolicy,
 };
 
 use check::{Conflict, check};
@@ -120,6 +122,8 @@ description! {
         page_cache: PageCacheSpec,
         /// The miss counters of a cluster's device.
         miss_counters: MissCountersSpec,
+        /// The links of a server's memory nodes.
+        memory_link: MemoryLinkSpec,
     }
     all {
         /// The translation lookaside buffer.
@@ -168,8 +172,16 @@ description! {
         cluster: ClusterSpec if controller.kind in [ControllerKind::Cluster],
         /// An SCI node.
         sci: SciSpec if controller.kind in [ControllerKind::Sci],
-        /// The banks of the memory of a snooping bus or an SCI node.
-        banks: BanksSpec if controller.kind in [ControllerKind::SnoopingBus, ControllerKind::Cluster, ControllerKind::Sci],
+        /// The sockets of a server.
+        server: ServerSpec if controller.kind in [ControllerKind::Server],
+        /// A slice of a server's third-level cache.
+        l3_slice: SliceSpec if controller.kind in [ControllerKind::Server],
+        /// The home agents of a server.
+        home: HomeSpec if controller.kind in [ControllerKind::Server],
+        /// The links between the sockets of a server.
+        socket_link: SocketLinkSpec if controller.kind in [ControllerKind::Server],
+        /// The banks of the memory of a snooping bus, an SCI node or a server.
+        banks: BanksSpec if controller.kind in [ControllerKind::SnoopingBus, ControllerKind::Cluster, ControllerKind::Sci, ControllerKind::Server],
     }
 }
 
@@ -250,6 +262,7 @@ impl Description {
     /// was removed in memory.
     pub fn controller_clock(&self) -> Option<Hertz> {
         let bus = self.bus.as_ref().map(|bus| bus.clock).or(self.sci.as_ref().map(|sci| sci.clock));
+        let bus = bus.or(self.server.as_ref().map(|server| server.clock));
         self.hub.as_ref().map(|hub| hub.clock).or(self.magic.as_ref().map(|magic| magic.clock)).or(bus)
     }
 
@@ -476,8 +489,8 @@ fn parent_of(located: &Located, from: &Source) -> Result<Source, DescriptionErro
     Source::named(name, Some(from)).ok_or_else(|| {
         let known = catalogue::all().map(|entry| entry.name);
         let reason = match input::nearest(name, known) {
-            Some(near) => format!("there is no such machine, did you mean {near}?"),
-            None => "there is no such machine".into(),
+            Some(near) => format!("unknown machine, did you mean {near}?"),
+            None => "unknown machine".into(),
         };
         inherit_error(located, &reason)
     })

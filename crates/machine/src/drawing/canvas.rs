@@ -119,7 +119,9 @@ pub(super) fn stroke(class: LinkClass) -> (&'static str, f64, &'static str) {
         LinkClass::Metacube(network) => (hue(network), 3.4, ""),
         LinkClass::Ring | LinkClass::Mesh | LinkClass::Sci => ("#2f6db3", 2.4, ""),
         LinkClass::SciBetweenSwitches => ("#b3572f", 2.8, ""),
-        LinkClass::Interface | LinkClass::Attachment => ("#d39a36", 2.0, ""),
+        LinkClass::Interface | LinkClass::Attachment | LinkClass::MemoryNode => ("#d39a36", 2.0, ""),
+        LinkClass::OnDie => ("#23998b", 2.0, ""),
+        LinkClass::BetweenSockets => ("#c22f5b", 3.0, ""),
     }
 }
 

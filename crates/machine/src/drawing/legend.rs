@@ -25,7 +25,10 @@ pub(super) fn draw(canvas: &mut Canvas, topology: &Topology, tiled: bool) {
         corner.offset(column as f64 * entry, row as f64 * LINE)
     });
     let mut next = || cells.next().unwrap_or(corner);
-    if let Some(node) = topology.nodes().last().filter(|_| !tiled) {
+    if topology.package().is_some() {
+        sign(canvas, Look::Node, next(), "c0", "core and slice (s) at a stop");
+        sign(canvas, Look::Tile, next(), "", "memory controller (m), links (u, x)");
+    } else if let Some(node) = topology.nodes().last().filter(|_| !tiled) {
         let router = &topology.routers()[node.router.index()];
         let name = format!("{}/r{}", router.module, router.slot);
         let what = match router.place {
@@ -65,7 +68,13 @@ pub(super) fn draw(canvas: &mut Canvas, topology: &Topology, tiled: bool) {
         let at = next();
         canvas.wire(Layer::Parts, class, at, at.offset(SIGN, 0.0));
         let meaning = match class {
-            LinkClass::Interface | LinkClass::Attachment | LinkClass::Sci | LinkClass::SciBetweenSwitches => {
+            LinkClass::OnDie => class.to_string(),
+            LinkClass::Interface
+            | LinkClass::Attachment
+            | LinkClass::Sci
+            | LinkClass::SciBetweenSwitches
+            | LinkClass::BetweenSockets
+            | LinkClass::MemoryNode => {
                 format!("{class}, {:.1} ns", link.delay.as_ns())
             }
             _ => format!("{class}, {}, {:.1} ns", link.length, link.delay.as_ns()),

@@ -6,6 +6,7 @@
 //! a 32-processor cube is a tile, so that the picture still fits a slide. FLASH's clusters stand in the boxes of their
 //! metacubes, the mesh routers towards the middle of the page, requests in one colour and replies in another. A ring is a
 //! circle, joined rings are circles around that of their switches, a mesh a grid, and the nodes of a crossbar or an ideal network stand around it.
+//! A server is its sockets, with the parts within them.
 
 mod canvas;
 mod cards;
@@ -14,6 +15,7 @@ mod legend;
 mod mesh;
 mod plain;
 mod rings;
+mod sockets;
 
 use std::collections::BTreeMap;
 
@@ -47,6 +49,11 @@ pub fn loaded_svg(topology: &Topology, load: Load) -> String {
     let shape = Shape::of(topology);
     let tiled = matches!(shape, Shape::Cubes(cubes) if cubes > MOST_DETAILED_CUBES);
     match shape {
+        Shape::Sockets(_) => {
+            if let Some(package) = topology.package() {
+                sockets::draw(&mut canvas, topology, package);
+            }
+        }
         Shape::Metacubes(metacubes) => mesh::draw(&mut canvas, topology, metacubes),
         Shape::Ring => plain::draw_ring(&mut canvas, topology, LinkClass::Node),
         Shape::SciRing => plain::draw_ring(&mut canvas, topology, LinkClass::Attachment),
@@ -79,6 +86,8 @@ enum Shape {
     Grid(u16, u16),
     /// All nodes around one part, which this names.
     Star(&'static str),
+    /// This number of sockets of a server.
+    Sockets(u16),
 }
 
 impl Shape {
@@ -92,6 +101,7 @@ impl Shape {
             Some(RouterPlace::Grid { column, row }) => return Self::Grid(column + 1, row + 1),
             Some(RouterPlace::Crossbar) => return Self::Star("crossbar"),
             Some(RouterPlace::Ideal) => return Self::Star("ideal network"),
+            Some(RouterPlace::Socket { socket }) => return Self::Sockets(socket + 1),
             _ => {}
         }
         let metacubes = places().filter_map(|place| match place {
@@ -112,7 +122,7 @@ fn title(canvas: &mut Canvas, topology: &Topology, shape: Shape) {
     let (metarouters, mesh_routers) = (of_kind(Router::is_metarouter), of_kind(Router::is_mesh));
     let with_nodes = topology.routers().len() - metarouters - mesh_routers;
     let mut parts = vec![counted(topology.processors() as usize, "processor"), counted(topology.nodes().len(), "node")];
-    if !matches!(shape, Shape::Star(_) | Shape::SciRing | Shape::SciRings(_)) {
+    if !matches!(shape, Shape::Star(_) | Shape::SciRing | Shape::SciRings(_) | Shape::Sockets(_)) {
         parts.push(counted(with_nodes, if mesh_routers > 0 { "cluster router" } else { "router" }));
     }
     for (number, what) in [(metarouters, "metarouter"), (mesh_routers, "mesh router")] {
@@ -131,6 +141,7 @@ fn title(canvas: &mut Canvas, topology: &Topology, shape: Shape) {
             format!("; mesh of {} by {}", counted(columns.into(), "column"), counted(rows.into(), "row"))
         }
         Shape::Star(what) => format!("; {what}"),
+        Shape::Sockets(sockets) => format!("; {}", counted(sockets.into(), "socket")),
         Shape::Cubes(1) if dimensions == 0 => String::new(),
         Shape::Cubes(1) => format!("; bristled hypercube of {}", counted(dimensions, "dimension")),
         Shape::Cubes(cubes) => format!("; fat hypercube of {cubes} cubes"),

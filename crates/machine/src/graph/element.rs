@@ -89,6 +89,11 @@ pub enum RouterPlace {
     Crossbar,
     /// The ideal network between all nodes.
     Ideal,
+    /// The on-die network of a socket of a server.
+    Socket {
+        /// Its number.
+        socket: u16,
+    },
 }
 
 /// A router chip, or the part of an interconnect without routers that all nodes are linked to.
@@ -120,6 +125,7 @@ impl Router {
             RouterPlace::Switch { .. } => "switch",
             RouterPlace::Crossbar => "crossbar",
             RouterPlace::Ideal => "network",
+            RouterPlace::Socket { .. } => "socket",
         };
         format!("/hw/module/{}/slot/r{}/{kind}", self.module, self.slot)
     }
@@ -194,12 +200,18 @@ pub enum LinkClass {
     Sci,
     /// The same, of the ring of the switches that join rings of nodes.
     SciBetweenSwitches,
+    /// NUMA node to the on-die network of its socket, which is within it.
+    OnDie,
+    /// The links between two sockets.
+    BetweenSockets,
+    /// Memory node to the on-die network of a socket.
+    MemoryNode,
 }
 
 impl LinkClass {
     /// Whether the link is an external cable.
     pub fn is_cable(self) -> bool {
-        !matches!(self, Self::Node | Self::Backplane | Self::Interface | Self::Attachment)
+        !matches!(self, Self::Node | Self::Backplane | Self::Interface | Self::Attachment | Self::OnDie)
     }
 }
 
@@ -220,10 +232,13 @@ impl fmt::Display for LinkClass {
             Self::Metacube(VirtualNetwork::Reply) => "reply metacube cable",
             Self::Ring => "ring cable",
             Self::Mesh => "mesh cable",
-            Self::Interface => "half of the way",
+            Self::Interface => "half-way",
             Self::Attachment => "node to link interface",
             Self::Sci => "SCI link, clockwise",
             Self::SciBetweenSwitches => "SCI link of the switches",
+            Self::OnDie => "within the socket",
+            Self::BetweenSockets => "between sockets",
+            Self::MemoryNode => "memory node",
         })
     }
 }

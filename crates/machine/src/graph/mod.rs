@@ -6,6 +6,8 @@ mod network;
 
 use units::{ChannelId, CpuId, NodeId, Port, RouterId};
 
+use crate::server::Package;
+
 pub use element::{Channel, Endpoint, Link, LinkClass, Node, Router, RouterPlace};
 pub use name::NameError;
 pub use network::VirtualNetwork;
@@ -19,6 +21,7 @@ pub struct Graph {
     pub(crate) nodes: Vec<Node>,
     pub(crate) routers: Vec<Router>,
     pub(crate) links: Vec<Link>,
+    pub(crate) package: Option<Package>,
 }
 
 /// The processors of a machine by node.
@@ -58,6 +61,11 @@ impl Graph {
     /// The links by [`units::LinkId`].
     pub fn links(&self) -> &[Link] {
         &self.links
+    }
+
+    /// The sockets of a server, all alike; `None` of other machines.
+    pub fn package(&self) -> Option<&Package> {
+        self.package.as_ref()
     }
 
     /// Number of processors.

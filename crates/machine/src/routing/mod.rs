@@ -61,7 +61,7 @@ pub enum RoutingError {
         delivered: NodeId,
     },
     /// A packet passes a router twice, and thus forever.
-    #[error("a packet from node {from} for node {to} goes round for ever through {router}")]
+    #[error("a packet from node {from} to node {to} loops through {router}")]
     Endless {
         /// The first node of the path.
         from: NodeId,

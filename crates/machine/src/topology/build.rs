@@ -103,6 +103,7 @@ impl Builder {
             nodes: self.nodes,
             routers: self.routers,
             links: self.links,
+            package: None,
         };
         let routing = |exit: &Exit| {
             let table = RoutingTable::from_fn(graph.routers.len(), graph.nodes.len(), exit);

@@ -6,6 +6,7 @@ mod grid;
 mod origin;
 mod ring;
 mod sci_ring;
+mod sockets;
 mod star;
 
 use std::ops::Deref;
@@ -58,6 +59,7 @@ impl Topology {
             TopologyKind::Mesh => grid::build(description),
             TopologyKind::SciRing => sci_ring::build(description),
             TopologyKind::Crossbar | TopologyKind::Ideal => star::build(description),
+            TopologyKind::Sockets => sockets::build(description),
         }
     }
 

@@ -214,23 +214,23 @@ impl NodeEvents {
         for (kind, noun) in [(ObjectKind::Node, "node"), (ObjectKind::Link, "link")] {
             let names = names(kind);
             if !names.is_empty() {
-                self.description.sees.push(format!("by {noun}, whoever runs: {names}"));
+                self.description.sees.push(format!("by {noun}, all programs: {names}"));
             }
         }
         let has = |words: &[&str]| units.iter().any(|unit| words.iter().any(|word| unit.name.contains(word)));
         if !has(MEMORY) {
-            let why = "the kernel announces no monitoring unit of a memory controller";
-            let advice = "memory bandwidth may still be told by resctrl; virtual machines have neither as a rule";
-            self.description.blind.push(Blind::new("traffic of each node's memory", why, advice));
+            let why = "no memory-controller PMU";
+            let advice = "resctrl may provide memory bandwidth; virtual machines usually have neither";
+            self.description.blind.push(Blind::new("memory traffic by node", why, advice));
         }
         if !has(LINKS) {
-            let why = "the kernel announces no monitoring unit of a link between sockets";
-            self.description.blind.push(Blind::new("traffic of links", why, ""));
+            let why = "no socket-interconnect PMU";
+            self.description.blind.push(Blind::new("interconnect traffic", why, ""));
         }
         self.description.blind.extend(silent(units));
         for problem in units.iter().flat_map(|unit| &unit.problems) {
-            let why = "its declaration needs values that only its user knows";
-            self.description.blind.push(Blind::new(problem.clone(), why, "ask for it by name, with values: --event"));
+            let why = "needs user-supplied values";
+            self.description.blind.push(Blind::new(problem.clone(), why, "give the event with its values: --event"));
         }
     }
 }
@@ -242,7 +242,7 @@ fn general(inventory: &Inventory) -> Vec<Request> {
     let request = |event: host::perf::NamedEvent| {
         let online = inventory.cpus.iter().filter(|cpu| cpu.online);
         let on = online.filter_map(|cpu| Some((place(cpu.node)?, event.code, cpu.id))).collect();
-        let what = format!("{}, by its CPUs", event.what);
+        let what = format!("{} (CPUs of the node)", event.what);
         let counter = Counter::count(ObjectKind::Node, event.name, event.unit, &what).in_turns();
         Request { counter, on, asked: None }
     };
@@ -285,7 +285,7 @@ fn silent(units: &[MonitoringUnit]) -> Vec<Blind> {
     let is_silent = |(_, unit): &(&str, &MonitoringUnit)| unit.events.is_empty() && unannounced(unit).next().is_none();
     let blind = |(family, _): (&str, &MonitoringUnit)| {
         let advice = format!("--event {family}/event=NUMBER/, with a number from the processor's manual");
-        Blind::new(format!("what {family} counts"), "the kernel announces the unit and none of its events", advice)
+        Blind::new(format!("events of {family}"), "the kernel names no event of this unit", advice)
     };
     families(units).into_iter().filter(is_silent).map(blind).collect()
 }
@@ -357,16 +357,15 @@ fn link_object(objects: &mut Vec<Object>, unit: &MonitoringUnit, node: units::No
 pub(super) fn why(error: &std::io::Error, paranoia: Option<i32>) -> String {
     match error.raw_os_error() {
         Some(code) if code == ERRORS.0 || code == ERRORS.1 => format!(
-            "the kernel forbids it to this user (kernel.perf_event_paranoid is {}); \
-             sysctl kernel.perf_event_paranoid=0, or CAP_PERFMON",
+            "not permitted (kernel.perf_event_paranoid is {}); requires sysctl kernel.perf_event_paranoid=0 or \
+             CAP_PERFMON",
             paranoia.map_or("unknown".to_owned(), |level| level.to_string())
         ),
         Some(code) if ERRORS.2.contains(&code) => {
-            "this processor has no such counter, or a hypervisor hides it; a virtual machine with a PMU, or the bare machine"
-                .to_owned()
+            "no such counter, or hidden by the hypervisor; use bare metal or a virtual machine with a PMU".to_owned()
         }
-        Some(code) if code == ERRORS.3 => "the kernel has no performance events (perf_event_open)".to_owned(),
-        _ => format!("the kernel says: {error}"),
+        Some(code) if code == ERRORS.3 => "the kernel does not support perf_event_open".to_owned(),
+        _ => format!("kernel error: {error}"),
     }
 }
 

@@ -82,13 +82,13 @@ impl Nodes {
         let stat =
             stat.map_err(|error| description.blind.push(no_file("CPU time", "proc/stat", &error.to_string()))).ok();
         let mut counters = vec![
-            Counter::count(ObjectKind::Node, "cpu_busy", "ticks", "time of its CPUs with work"),
-            Counter::count(ObjectKind::Node, "cpu_idle", "ticks", "time of its CPUs without"),
+            Counter::count(ObjectKind::Node, "cpu_busy", "ticks", "busy CPU time"),
+            Counter::count(ObjectKind::Node, "cpu_idle", "ticks", "idle CPU time"),
             Counter::count(
                 ObjectKind::Node,
                 "cpu_stolen",
                 "ticks",
-                "time of its CPUs that a hypervisor gave to others",
+                "steal time (CPU time given to other guests by the hypervisor)",
             ),
         ];
         counters.extend(keys.iter().map(|key| counted(ObjectKind::Node, key)));
@@ -96,15 +96,11 @@ impl Nodes {
             description.sees.push("CPU time of each node (/proc/stat)".to_owned());
         }
         if !keys.is_empty() {
-            description.sees.push("pages taken near and far, by node (numastat)".to_owned());
+            description.sees.push("local and remote page allocations by node (numastat)".to_owned());
         }
         if objects.len() == 1 {
-            let why = "this computer has one node";
-            description.blind.push(Blind::new(
-                "what is near and what is far",
-                why,
-                "a computer or virtual machine with several",
-            ));
+            let why = "one NUMA node";
+            description.blind.push(Blind::new("local/remote split", why, "use a machine with several nodes"));
         }
         let last = inventory.cpus.iter().map(|cpu| cpu.id.index()).max().unwrap_or(0);
         let mut node_of = vec![None; last + 1];
@@ -224,13 +220,13 @@ impl Slow {
             description.sees.push("memory of each node, free and in use (vmstat, meminfo)".to_owned());
         }
         if !of_machine.iter().any(|key| key == "numa_hint_faults") {
-            let why = "this kernel is built without NUMA balancing";
+            let why = "kernel built without NUMA balancing";
             description.blind.push(Blind::new("NUMA hinting faults and migrations", why, ""));
         } else {
             let on = files.text("proc/sys/kernel/numa_balancing").ok().flatten();
             if on.is_none_or(|on| on.trim() == "0") {
-                let (why, advice) = ("NUMA balancing is off", "sysctl kernel.numa_balancing=1");
-                description.blind.push(Blind::new("NUMA hinting faults, which stay 0", why, advice));
+                let (why, advice) = ("NUMA balancing is disabled", "sysctl kernel.numa_balancing=1");
+                description.blind.push(Blind::new("NUMA hinting faults", why, advice));
             }
         }
         let mut objects = vec![Object::machine(title(files, inventory))];

@@ -15,9 +15,9 @@ use crate::{CounterSource, Reading};
 
 /// The counters of a domain, by the names of their files.
 const FILES: [(&str, &str); 3] = [
-    ("mbm_total_bytes", "bytes between its last-level caches and memory of any node"),
-    ("mbm_local_bytes", "of these, those of its own memory"),
-    ("llc_occupancy", "bytes of its last-level caches that are in use now"),
+    ("mbm_total_bytes", "memory traffic of its last-level caches, all nodes"),
+    ("mbm_local_bytes", "memory traffic of its last-level caches, local node"),
+    ("llc_occupancy", "last-level cache occupancy"),
 ];
 
 /// What groups of resctrl's have moved, by node.
@@ -52,7 +52,7 @@ impl Bandwidth {
         let own = ["info", "mon_data", "mon_groups"];
         let others = names(&root).into_iter().filter(|name| !own.contains(&name.as_str()));
         let groups: Vec<PathBuf> = std::iter::once(root.clone()).chain(others.map(|name| root.join(name))).collect();
-        let sees = "bytes to own and to any node's memory, and in last-level caches, by node (resctrl)";
+        let sees = "local and total memory traffic and last-level cache occupancy by node (resctrl)";
         if let Err(blind) = source.open(files, inventory, &groups, "", sees) {
             source.description.blind.push(blind);
         }
@@ -74,8 +74,7 @@ impl Bandwidth {
     }
 
     fn watch(&mut self, files: &KernelFiles, inventory: &Inventory, group: MonitoringGroup) {
-        let sees =
-            "the program's own bytes to own and to any node's memory, and in last-level caches, by node (resctrl)";
+        let sees = "the program's local and total memory traffic and last-level cache occupancy by node (resctrl)";
         let groups = [group.folder().to_owned()];
         match self.open(files, inventory, &groups, PROGRAM, sees) {
             Ok(()) => self.program = Some(group),
@@ -91,12 +90,12 @@ impl Bandwidth {
         prefix: &str,
         sees: &str,
     ) -> Result<(), Blind> {
-        let what = "memory bandwidth, local and all";
+        let what = "local and total memory bandwidth";
         if !has_domains(files) {
             let known = files.text("proc/filesystems").ok().flatten().is_some_and(|text| text.contains("resctrl"));
             return Err(match known {
-                true => Blind::new(what, "resctrl is not mounted", "mount -t resctrl resctrl /sys/fs/resctrl, as root"),
-                false => Blind::new(what, "neither the processor nor the kernel has it (resctrl)", ""),
+                true => Blind::new(what, "resctrl is not mounted", "as root: mount -t resctrl resctrl /sys/fs/resctrl"),
+                false => Blind::new(what, "no resctrl support in processor or kernel", ""),
             });
         }
         let objects = nodes::objects(inventory);
@@ -118,9 +117,9 @@ impl Bandwidth {
             self.description.blind.extend(unplaced);
         }
         if !seen[0] && !seen[1] {
-            return Err(Blind::new(what, "resctrl has no monitoring of memory bandwidth here", ""));
+            return Err(Blind::new(what, "resctrl has no memory bandwidth monitoring here", ""));
         }
-        let whose = if prefix.is_empty() { "" } else { ", by the program and all that it starts" };
+        let whose = if prefix.is_empty() { "" } else { ", of the program and its children" };
         let counter = |(name, what): &(&str, &str)| {
             let (name, what) = (format!("{prefix}{name}"), format!("{what}{whose}"));
             let is_level = name.ends_with("occupancy");
@@ -160,21 +159,17 @@ fn no_group(files: &KernelFiles, error: &io::Error) -> Blind {
         let numbers = files.text("sys/fs/resctrl/info/L3_MON/num_rmids").ok().flatten();
         let numbers = numbers.map_or_else(String::new, |text| format!(" {}", text.trim()));
         (
-            format!("all{numbers} numbers by which the processor tells groups apart (RMIDs) are taken"),
-            "rmdir a group that nobody needs: /sys/fs/resctrl/mon_groups",
+            format!("all{numbers} monitoring IDs (RMIDs) are in use"),
+            "remove an unused group: rmdir /sys/fs/resctrl/mon_groups/NAME",
         )
     } else if code == busy {
-        (
-            "the numbers of groups that were removed (RMIDs) are not free before caches have lost what these had"
-                .to_owned(),
-            "again, a little later",
-        )
+        ("monitoring IDs (RMIDs) of removed groups are still in use by cached lines".to_owned(), "try again later")
     } else if code == not_permitted || code == denied {
-        ("only root may make groups under /sys/fs/resctrl/mon_groups".to_owned(), "sudo")
+        ("creating groups under /sys/fs/resctrl/mon_groups requires root".to_owned(), "sudo")
     } else {
-        (format!("no group can be made under /sys/fs/resctrl/mon_groups: {error}"), "")
+        (format!("cannot create a group under /sys/fs/resctrl/mon_groups: {error}"), "")
     };
-    Blind::new("memory bandwidth of the program alone", why, advice)
+    Blind::new("per-program memory bandwidth", why, advice)
 }
 
 /// Domains by their folders in `mon_data`, with the places of the nodes that they belong to, and those that belong to none.
@@ -216,11 +211,11 @@ fn node_of(domain: &str, id: u32, files: &KernelFiles, inventory: &Inventory) ->
     nodes.dedup();
     match nodes[..] {
         [node] => Ok(node),
-        [] => Err(Blind::new(what(), "the kernel does not tell which CPUs it serves", "")),
+        [] => Err(Blind::new(what(), "its CPUs are unknown", "")),
         _ => Err(Blind::new(
             what(),
             format!("it spans {} nodes (sub-NUMA clustering)", nodes.len()),
-            "Linux 6.11 or newer tells them apart",
+            "requires Linux 6.11 or later",
         )),
     }
 }
@@ -342,7 +337,7 @@ mod tests {
     fn whoever_may_make_no_group_is_told_why() {
         let (root, files, _) = computer();
         let why = |code| no_group(&files, &io::Error::from_raw_os_error(code));
-        assert!(why(13).why.contains("only root") && why(1).why.contains("only root"));
+        assert!(why(13).why.contains("requires root") && why(1).why.contains("requires root"));
         assert!(why(28).why.starts_with("all numbers"), "{:?}", why(28));
         fs::create_dir_all(root.path().join("sys/fs/resctrl/info/L3_MON")).unwrap();
         fs::write(root.path().join("sys/fs/resctrl/info/L3_MON/num_rmids"), "224\n").unwrap();

@@ -31,19 +31,19 @@ fn thread_counters() -> Vec<Counter> {
     let level = |name, what| Counter::level(ObjectKind::Thread, name, "", what);
     vec![
         count("run_ns", "ns", "time on a CPU"),
-        count("wait_ns", "ns", "time that it waited for a CPU"),
-        level("cpu", "CPU that it is on, or was last"),
+        count("wait_ns", "ns", "run-queue wait, credited when scheduled"),
+        level("cpu", "CPU, current or last"),
         level("node", "node of that CPU"),
-        count("minor_faults", "", "page faults served without a device"),
-        count("major_faults", "", "page faults that waited for a device"),
-        count("user_ticks", "ticks", "time in the program"),
-        count("system_ticks", "ticks", "time in the kernel on its behalf"),
-        count("voluntary_switches", "", "times that it gave up its CPU"),
-        count("involuntary_switches", "", "times that its CPU was taken from it"),
-        count("migrations", "", "times that it was moved to another CPU"),
-        count("pages_migrated", "pages", "pages that NUMA balancing moved for it"),
-        count("numa_faults", "", "faults by which NUMA balancing saw what it touches"),
-        level("preferred_node", "node that NUMA balancing prefers for it"),
+        count("minor_faults", "", "minor page faults"),
+        count("major_faults", "", "major page faults"),
+        count("user_ticks", "ticks", "user time"),
+        count("system_ticks", "ticks", "system time"),
+        count("voluntary_switches", "", "voluntary context switches"),
+        count("involuntary_switches", "", "involuntary context switches"),
+        count("migrations", "", "CPU migrations"),
+        count("pages_migrated", "pages", "pages migrated for it by NUMA balancing"),
+        count("numa_faults", "", "NUMA hinting faults"),
+        level("preferred_node", "node preferred by NUMA balancing"),
     ]
 }
 
@@ -107,7 +107,7 @@ pub(super) struct Tasks {
 impl Tasks {
     pub(super) fn new(files: &KernelFiles, inventory: &Inventory, ancestor: i32, clock: Clock) -> Self {
         let mut description = SourceDescription { name: "threads and processes".to_owned(), ..Default::default() };
-        description.sees.push("by thread: time, CPU, faults, switches, moves (/proc/PID/task)".to_owned());
+        description.sees.push("by thread: time, CPU, faults, context switches, migrations (/proc/PID/task)".to_owned());
         let own = |file: &str| {
             let path = format!("proc/self/{file}");
             std::fs::read(files.path(&path)).map_err(|error| no_file(file, &path, &error.to_string()))
@@ -119,16 +119,16 @@ impl Tasks {
         let mut counters = thread_counters();
         let (groups, user_only) = events(files, &mut counters, &mut description);
         let level = |name: &str, what: &str| Counter::level(ObjectKind::Process, name, "KiB", what);
-        counters.push(level("kib_total", "memory that it has now"));
-        counters.push(level("kib_near", "of that, what lies on the node where a thread of it is, over all threads"));
+        counters.push(level("kib_total", "resident memory"));
+        counters.push(level("kib_near", "resident memory on the node of its threads"));
         for node in &nodes {
             let (small, huge) = (format!("kib_n{node}"), format!("huge_kib_n{node}"));
-            let what = format!("memory that it has on node {node} now");
+            let what = format!("resident memory on node {node}");
             counters.push(level(&small, &what));
             counters.push(level(&huge, &format!("{what}, in huge pages")));
         }
         if own("numa_maps").is_ok() {
-            description.sees.push("by process: memory on each node (numa_maps), every second at most".to_owned());
+            description.sees.push("by process: memory on each node (numa_maps), at most once a second".to_owned());
         }
         let last = inventory.cpus.iter().map(|cpu| cpu.id.index()).max().unwrap_or(0);
         let mut node_of = vec![None; last + 1];
@@ -298,15 +298,11 @@ fn events(
     }
     if !groups.is_empty() {
         let names: Vec<&str> = groups.iter().flatten().map(|event| event.name).collect();
-        description.sees.push(format!("by thread, from when it is first seen: {}", names.join(", ")));
+        description.sees.push(format!("by thread, from its first sample: {}", names.join(", ")));
     }
     if user_only {
         let why = format!("kernel.perf_event_paranoid is {}", paranoia.unwrap_or_default());
-        description.blind.push(Blind::new(
-            "events in the kernel on behalf of threads",
-            why,
-            "sysctl kernel.perf_event_paranoid=1",
-        ));
+        description.blind.push(Blind::new("kernel-mode events of threads", why, "sysctl kernel.perf_event_paranoid=1"));
     }
     refused.sort();
     for same in refused.chunk_by(|(a, _), (b, _)| a == b) {

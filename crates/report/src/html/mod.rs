@@ -55,6 +55,8 @@ pub struct Page<'p> {
     pub lines: Vec<SourceLoss>,
     /// The machine as SVG, in the colours of its load.
     pub picture: Option<String>,
+    /// Plots and heat maps as SVG.
+    pub figures: Vec<String>,
     /// What happened when.
     pub trace: Option<&'p Trace>,
 }
@@ -115,7 +117,8 @@ pub fn page(page: &Page<'_>) -> Result<String, HtmlError> {
         causes => shown(CAUSES),
         parts => shown(page.run.map(parts)),
         lines => shown(&page.lines),
-        // Our own drawing and our own files: these alone are markup.
+        // Our own drawings and our own files: these alone are markup.
+        figures => page.figures.iter().cloned().map(Value::from_safe_string).collect::<Vec<_>>(),
         picture => page.picture.clone().map(Value::from_safe_string),
         styles => Value::from_safe_string(concat!(
             include_str!("../../assets/uPlot.min.css"),

@@ -3,8 +3,11 @@
 (() => {
   const data = JSON.parse(document.getElementById("samples").textContent);
   const room = document.getElementById("charts");
+  // The colours of the page, dark where the reader prefers that.
   // The palette of Okabe and Ito without its yellow: those who do not see all colours tell them apart. Lines beyond differ in dashes.
-  const colours = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#56b4e9", "#e69f00"];
+  const style = getComputedStyle(document.documentElement);
+  const [ink, rule] = ["--ink", "--rule"].map((name) => style.getPropertyValue(name).trim());
+  const colours = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", null, "#56b4e9", "#e69f00"].map((colour) => colour ?? ink);
   const dashes = [[], [10, 5], [3, 3], [16, 4, 3, 4], [1, 5]];
   const most = colours.length * dashes.length;
   // The time is shown in the unit in which the run is neither long nor short.
@@ -88,6 +91,10 @@
     return picture;
   };
 
+  const axis = { stroke: ink, grid: { stroke: rule, width: 0.5 }, ticks: { stroke: rule, width: 0.5 } };
+  // What is drawn has the colours of the time of drawing.
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => location.reload());
+
   const draw = (chart) => {
     const box = document.createElement("div");
     box.className = "chart";
@@ -103,7 +110,7 @@
     if (hidden > 0) {
       const note = document.createElement("p");
       note.className = "note";
-      note.textContent = `The ${most} that reach highest of ${chart.objects.length}; click a name below, or filter, for the others.`;
+      note.textContent = `The ${most} with the highest peaks of ${chart.objects.length}; click a name below, or filter, for the others.`;
       box.append(note);
     }
     const places = [...chart.shown].sort((a, b) => a - b);
@@ -126,8 +133,8 @@
       cursor: { sync: { key: "time" }, drag: { x: true, y: false } },
       legend: { markers: { show: false } },
       axes: [
-        { label: unit, size: 32, labelSize: 18, labelGap: 0 },
-        { label: chart.unit, size: fitting, labelSize: 24, incrs: chart.steps ? [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000] : undefined },
+        { label: unit, size: 32, labelSize: 18, labelGap: 0, ...axis },
+        { label: chart.unit, size: fitting, labelSize: 24, incrs: chart.steps ? [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000] : undefined, ...axis },
       ],
       series: [{ label: unit }, ...lines],
       hooks: { setScale: [(plot, axis) => { if (axis === "x" && plots.includes(plot)) follow(plot.scales.x.min, plot.scales.x.max); }] },

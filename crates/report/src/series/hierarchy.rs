@@ -10,14 +10,14 @@ pub(super) fn table(records: &[&Record], levels: &[String]) -> Option<Table> {
     let areas = distinct(records, |record| record.parameters.array);
     let kinds = distinct(records, |record| record.conditions.pages_asked.clone());
     let first = records.first()?;
-    let mut columns = vec![Column::number("area", "")];
+    let mut columns = vec![Column::number("size", "")];
     for kind in &kinds {
         let kind = kind.as_deref().unwrap_or("?");
         columns.push(Column::number(format!("{kind} pages"), "ns"));
-        columns.push(Column::number("interval", "±%"));
+        columns.push(Column::number("interval", "±%").detail(1));
         columns.push(Column::number("", "cycles"));
     }
-    let mut table = Table::new(format!("Latency of loads all over an area, CPU {}", first.local), columns);
+    let mut table = Table::new(format!("Load latency by working-set size, CPU {}", first.local), columns);
     for area in areas.into_iter().flatten() {
         let mut cells = vec![area.to_string()];
         for kind in &kinds {
@@ -48,15 +48,15 @@ pub fn area_curves(records: &[Record]) -> Option<Plot> {
     let curve = |(colour, kind): (usize, &Option<String>)| {
         let of_kind = areas.iter().filter(|record| record.conditions.pages_asked == *kind);
         let points = of_kind.filter_map(|record| Some((record.parameters.array?.0 as f64, record.median)));
-        let name = format!("{} pages", kind.as_deref().unwrap_or("its"));
+        let name = format!("{} pages", kind.as_deref().unwrap_or("unknown"));
         Series { name, points: points.collect(), mark: Mark::Line, colour }
     };
     let series: Vec<Series> = kinds.iter().enumerate().map(curve).collect();
     (!series.is_empty()).then(|| Plot {
-        title: "Latency of loads all over an area".to_owned(),
-        x: Axis::sizes("area"),
+        title: "Load latency by working-set size".to_owned(),
+        x: Axis::sizes("working-set size"),
         // From a cache to memory are two decades: evenly spaced, the caches would lie on the axis.
-        y: Axis::log2("latency (ns)"),
+        y: Axis::log2("load latency (ns)"),
         series,
     })
 }

@@ -3,6 +3,7 @@
 use record::Record;
 
 use super::{conditions, distinct, uncertainty_pct};
+use crate::quantity::Scale;
 use crate::{Axis, Column, Mark, Plot, Series, Table};
 
 /// A point of a curve: the latency, and the traffic beside it.
@@ -37,28 +38,32 @@ pub(super) fn table(records: &[&Record]) -> Option<Table> {
     let points = points(records);
     let first = points.first()?;
     let others = first.latency.locals.len() - 1;
+    let scale = Scale::of_bandwidths(points.iter().map(|point| point.traffic_mb_per_s));
     let columns = vec![
         Column::text("reads : writes"),
         Column::number("pause", "cycles"),
-        Column::number("traffic", "MB/s"),
+        Column::number("traffic", scale.unit),
         Column::number("latency", "ns"),
         Column::number("interval", "±%"),
     ];
-    let processors = if others == 1 { "another CPU loads".to_owned() } else { format!("{others} other CPUs load") };
-    let title = format!("Latency of CPU {} while {processors} the memory", first.latency.local);
+    let processors = if others == 1 { "1 other CPU".to_owned() } else { format!("{others} other CPUs") };
+    let title =
+        format!("Loaded latency: load latency of CPU {} under the traffic of {processors}", first.latency.local);
     let mut table = Table::new(title, columns);
     for Point { mix: (reads, writes), pause, latency, traffic_mb_per_s } in &points {
         table.row([
             format!("{reads} : {writes}"),
             pause.to_string(),
-            format!("{traffic_mb_per_s:.0}"),
+            scale.number(*traffic_mb_per_s),
             format!("{:.1}", latency.median),
             uncertainty_pct(latency),
         ]);
     }
     let latencies: Vec<&Record> = points.iter().map(|point| point.latency).collect();
     table.note(conditions(&latencies));
-    table.note("traffic: a line for each load and for each store; memory moves another for each store, to read what it changes");
+    table.note(
+        "traffic: one line per load or store; each store also reads its line (write-allocate), which is not counted",
+    );
     Some(table)
 }
 
@@ -74,16 +79,16 @@ pub fn load_curves(records: &[Record]) -> Option<Plot> {
         .map(|(colour, (reads, writes))| {
             let of_mix = points.iter().filter(|point| point.mix == (reads, writes));
             let mut points: Vec<(f64, f64)> =
-                of_mix.map(|point| (point.traffic_mb_per_s, point.latency.median)).collect();
+                of_mix.map(|point| (point.traffic_mb_per_s / 1000.0, point.latency.median)).collect();
             points.sort_by(|a, b| a.0.total_cmp(&b.0));
-            Series { name: format!("reads : writes = {reads} : {writes}"), points, mark: Mark::Line, colour }
+            Series { name: format!("{reads} reads : {writes} writes"), points, mark: Mark::Line, colour }
         })
         .filter(|series| !series.points.is_empty())
         .collect();
     (!series.is_empty()).then(|| Plot {
-        title: "Latency against load".to_owned(),
-        x: Axis::linear("traffic (MB/s)"),
-        y: Axis::linear("latency (ns)"),
+        title: "Loaded latency".to_owned(),
+        x: Axis::linear("traffic (GB/s)"),
+        y: Axis::linear("load latency (ns)"),
         series,
     })
 }
@@ -114,9 +119,9 @@ mod tests {
         let records: Vec<Record> = [point(0, 200.0, 9000.0), point(64, 100.0, 4000.0)].concat();
         let text = table(&records.iter().collect::<Vec<_>>()).expect("a curve").to_string();
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
-        assert!(lines.contains(&vec!["2", ":", "1", "64", "4000", "100.0", "0.5"]), "{text}");
+        assert!(lines.contains(&vec!["2", ":", "1", "64", "4.00", "100.0", "0.5"]), "{text}");
         let plot = load_curves(&records).expect("a curve");
-        assert_eq!(plot.series[0].points, [(4000.0, 100.0), (9000.0, 200.0)]);
+        assert_eq!(plot.series[0].points, [(4.0, 100.0), (9.0, 200.0)]);
         assert!(load_curves(&[]).is_none());
     }
 }

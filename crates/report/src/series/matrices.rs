@@ -1,28 +1,50 @@
 //! Matrices: between every two processors, and between every two nodes.
 
+use std::collections::BTreeMap;
+
 use record::{Record, Unit};
 use units::{CpuId, NodeId};
 
 use super::{conditions, distinct};
-use crate::{Column, Table};
+use crate::matrix::Matrix;
+use crate::{Column, Table, View};
 
-/// More processors than this make a matrix that nobody can read on a terminal.
-const MOST_PROCESSORS: usize = 32;
+/// All matrices of records, each with a name for a file: between processors, then between nodes.
+pub fn matrices(records: &[Record]) -> Vec<(String, Matrix)> {
+    let of = |series: &str| -> Vec<&Record> {
+        records.iter().filter(|record| record.conditions.series.as_deref() == Some(series)).collect()
+    };
+    let cores = between_processors(&of("cores")).into_iter().map(|(matrix, _)| ("cores", matrix));
+    let nodes = nodes(&of("nodes")).into_iter().map(|matrix| ("nodes", matrix));
+    let numbered = |(number, (name, matrix)): (usize, (&str, Matrix))| (format!("{name}-{}", number + 1), matrix);
+    let (cores, nodes): (Vec<_>, Vec<_>) = (cores.collect(), nodes.collect());
+    [cores, nodes].into_iter().flat_map(|each| each.into_iter().enumerate()).map(numbered).collect()
+}
 
-/// A matrix for each transaction and home; a summary by nearness if there are too many processors.
-pub(super) fn cores(records: &[&Record]) -> Vec<Table> {
-    let mut tables = Vec::new();
+/// A matrix for each transaction and home; a summary by nearness, too, if there is no room for the numbers.
+pub(super) fn cores(records: &[&Record], view: &View) -> Vec<Table> {
+    let tables = |(matrix, records): (Matrix, Vec<&Record>)| {
+        let summary = (!matrix.has_room_for_numbers(view)).then(|| by_relation(&matrix.title, &records));
+        let map = matrix.has_room(view).then(|| matrix.table(view));
+        map.into_iter().chain(summary)
+    };
+    between_processors(records).into_iter().flat_map(tables).collect()
+}
+
+/// A matrix for each transaction and home, and the records in it.
+fn between_processors<'r>(records: &[&'r Record]) -> Vec<(Matrix, Vec<&'r Record>)> {
+    let mut found = Vec::new();
     for (experiment, state) in distinct(records, |record| (record.experiment.clone(), record.state.clone())) {
         let of: Vec<&Record> =
             records.iter().copied().filter(|r| r.experiment == experiment && r.state == state).collect();
         for home in [HomeOf::Reader, HomeOf::Owner, HomeOf::Third] {
             let here: Vec<&Record> = of.iter().copied().filter(|record| home.is(record)).collect();
             if !here.is_empty() {
-                tables.push(between_processors(&format!("{}, {}", what(&experiment), home.name()), &here));
+                found.push((pairs(&format!("{}, {}", what(&experiment), home.name()), &here), here));
             }
         }
     }
-    tables
+    found
 }
 
 /// On whose node the lines are.
@@ -44,9 +66,9 @@ impl HomeOf {
 
     fn name(self) -> &'static str {
         match self {
-            Self::Reader => "lines of the requester's node",
-            Self::Owner => "lines of the owner's node",
-            Self::Third => "lines of a third node",
+            Self::Reader => "home = requester's node",
+            Self::Owner => "home = owner's node",
+            Self::Third => "home = a third node",
         }
     }
 }
@@ -54,48 +76,48 @@ impl HomeOf {
 /// What an experiment does to a line of another processor.
 fn what(experiment: &str) -> &str {
     match experiment {
-        "lmbench-read" => "Load of a line that another CPU has modified",
-        "lmbench-rdex" => "Store to a line that another CPU has modified",
-        "lmbench-cas" => "Compare-and-swap of a line that another CPU has modified",
-        "ping-pong" => "A line handed back and forth by compare-and-swap, one way",
+        "lmbench-read" => "Load of a line modified by another CPU",
+        "lmbench-rdex" => "Store to a line modified by another CPU",
+        "lmbench-cas" => "Compare-and-swap on a line modified by another CPU",
+        "ping-pong" => "Line handed back and forth by compare-and-swap (one-way latency)",
         other => other,
     }
 }
 
-fn between_processors(title: &str, records: &[&Record]) -> Table {
+/// Requesters down, owners across.
+fn pairs(title: &str, records: &[&Record]) -> Matrix {
     let local = |record: &Record| record.local;
     let remote = |record: &Record| record.remotes.first().copied().unwrap_or(CpuId(0));
     let mut all: Vec<CpuId> = records.iter().flat_map(|record| [local(record), remote(record)]).collect();
     all.sort_unstable();
     all.dedup();
-    if all.len() > MOST_PROCESSORS {
-        return by_relation(title, records);
+    let medians: BTreeMap<(CpuId, CpuId), f64> =
+        records.iter().map(|record| ((local(record), remote(record)), record.median)).collect();
+    let line = |&row: &CpuId| all.iter().map(|&column| medians.get(&(row, column)).copied()).collect();
+    let names: Vec<String> = all.iter().map(ToString::to_string).collect();
+    Matrix {
+        title: title.to_owned(),
+        down: "requester CPU".to_owned(),
+        across: "owner CPU".to_owned(),
+        unit: "ns".to_owned(),
+        digits: 1,
+        rows: names.clone(),
+        columns: names,
+        values: all.iter().map(line).collect(),
+        note: conditions(records),
     }
-    let mut columns = vec![Column::text("CPU")];
-    columns.extend(all.iter().map(|cpu| Column::number(cpu.to_string(), "ns")));
-    let mut table = Table::new(title, columns);
-    for &row in &all {
-        let mut cells = vec![row.to_string()];
-        cells.extend(all.iter().map(|&column| {
-            let found = records.iter().find(|r| local(r) == row && remote(r) == column);
-            found.map_or_else(|| "-".to_owned(), |record| format!("{:.1}", record.median))
-        }));
-        table.row(cells);
-    }
-    table.note(conditions(records));
-    table
 }
 
 /// The range of all pairs of one nearness.
 fn by_relation(title: &str, records: &[&Record]) -> Table {
     let columns = vec![
-        Column::text("owner"),
+        Column::text("owner's place"),
         Column::number("pairs", ""),
         Column::number("fastest", "ns"),
         Column::number("median", "ns"),
         Column::number("slowest", "ns"),
     ];
-    let mut table = Table::new(title, columns);
+    let mut table = Table::new(format!("{title}, by distance"), columns);
     for relation in distinct(records, |record| record.conditions.relation.clone()) {
         let of = records.iter().filter(|record| record.conditions.relation == relation);
         let mut medians: Vec<f64> = of.map(|record| record.median).collect();
@@ -105,38 +127,43 @@ fn by_relation(title: &str, records: &[&Record]) -> Table {
         let name = relation.unwrap_or_else(|| "another CPU".to_owned());
         table.row([name, medians.len().to_string(), digits(first), digits(middle), digits(last)]);
     }
-    table.note(format!("{}; --json has every pair", conditions(records)));
+    table.note(format!("{}; --wide shows every pair, --json records it", conditions(records)));
     table
 }
 
 /// A matrix for each experiment: processors' nodes down, memory's nodes across.
-pub(super) fn nodes(records: &[&Record]) -> Vec<Table> {
+pub(super) fn nodes(records: &[&Record]) -> Vec<Matrix> {
     let matrix = |(experiment, unit): (String, Unit)| {
         let of: Vec<&Record> = records.iter().copied().filter(|record| record.experiment == experiment).collect();
-        let homes = distinct(&of, |record| record.home);
-        let mut columns = vec![Column::text("from CPU")];
-        columns.extend(homes.iter().map(|home| Column::number(format!("node {home}"), &unit.to_string())));
-        let mut table = Table::new(between_nodes(&experiment), columns);
-        for local in distinct(&of, |record| record.locals.clone()) {
-            let mut cells = vec![range(&local)];
-            cells.extend(homes.iter().map(|&home: &NodeId| {
-                let found = of.iter().find(|r| r.home == home && r.locals == local);
-                let digits = if unit == Unit::Nanoseconds { 1 } else { 0 };
-                found.map_or_else(|| "-".to_owned(), |record| format!("{:.digits$}", record.median))
-            }));
-            table.row(cells);
+        let (homes, crews) = (distinct(&of, |record| record.home), distinct(&of, |record| record.locals.clone()));
+        // Bandwidths in GB/s.
+        let (name, one, digits) = match unit {
+            Unit::MegabytesPerSecond => ("GB/s".to_owned(), 1000.0, 2),
+            _ => (unit.to_string(), 1.0, 1),
+        };
+        let value = |local: &[CpuId], home: &NodeId| {
+            of.iter().find(|r| r.home == *home && r.locals == local).map(|record| record.median / one)
+        };
+        Matrix {
+            title: between_nodes(&experiment),
+            down: "from CPU".to_owned(),
+            across: "memory of node".to_owned(),
+            unit: name,
+            digits,
+            rows: crews.iter().map(|crew| range(crew)).collect(),
+            columns: homes.iter().map(ToString::to_string).collect(),
+            values: crews.iter().map(|crew| homes.iter().map(|home| value(crew, home)).collect()).collect(),
+            note: conditions(&of),
         }
-        table.note(conditions(&of));
-        table
     };
     distinct(records, |record| (record.experiment.clone(), record.unit)).into_iter().map(matrix).collect()
 }
 
 fn between_nodes(experiment: &str) -> String {
     match experiment {
-        "lmbench-read" => "Latency of memory, by node".to_owned(),
-        "bw-read" => "Bandwidth of loads by one CPU, by node".to_owned(),
-        "bwmp-read" => "Bandwidth of loads by all CPUs of a node, by node".to_owned(),
+        "lmbench-read" => "Memory latency by node".to_owned(),
+        "bw-read" => "Read bandwidth of one CPU by node".to_owned(),
+        "bwmp-read" => "Read bandwidth of all CPUs of a node by node".to_owned(),
         other => other.to_owned(),
     }
 }
@@ -146,7 +173,7 @@ pub(super) fn range(cpus: &[CpuId]) -> String {
     match cpus {
         [] => "-".to_owned(),
         [only] => only.to_string(),
-        [first, rest @ ..] => format!("{first} and {} more", rest.len()),
+        [first, rest @ ..] => format!("{first} +{}", rest.len()),
     }
 }
 
@@ -166,19 +193,26 @@ mod tests {
     #[test]
     fn requesters_are_lines_and_owners_columns() {
         let (there, back) = (pair(0, 1, 50.0), pair(1, 0, 60.0));
-        let tables = cores(&[&there, &back]);
+        let tables = cores(&[&there, &back], &View::of_width(80));
         assert_eq!(tables.len(), 1);
         let text = tables[0].to_string();
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
-        assert!(lines.contains(&vec!["0", "-", "50.0"]) && lines.contains(&vec!["1", "60.0", "-"]), "{text}");
+        assert!(lines.contains(&vec!["0", "-", "50.0▁"]) && lines.contains(&vec!["1", "60.0█", "-"]), "{text}");
     }
 
     #[test]
-    fn many_processors_are_summarised_by_nearness() {
+    fn many_processors_are_a_map_and_are_summarised_by_nearness() {
         let records: Vec<Record> = (1..40).map(|cpu| pair(0, cpu, f64::from(cpu))).collect();
-        let text = cores(&records.iter().collect::<Vec<_>>())[0].to_string();
+        let records: Vec<&Record> = records.iter().collect();
+        let tables = cores(&records, &View::of_width(80));
+        let map = tables[0].shown(&View::of_width(80));
+        assert!(map.contains(" ▁▁▁▁▁▂▂"), "{map}");
+        let text = tables[1].to_string();
         let words: Vec<&str> = text.lines().nth(3).unwrap_or_default().split_whitespace().collect();
         assert_eq!(words, ["same", "socket", "39", "1.0", "20.0", "39.0"], "{text}");
+        assert_eq!(cores(&records, &View::wide()).len(), 1, "there is room for all numbers");
+        let narrow = cores(&records, &View::of_width(40));
+        assert_eq!(narrow.len(), 1, "no room for a map: {narrow:?}");
     }
 
     #[test]
@@ -186,10 +220,12 @@ mod tests {
         let near = sample("nodes", "lmbench-read", "UOWN", 90.0);
         let mut far = sample("nodes", "lmbench-read", "UOWN", 140.0);
         far.home = NodeId(1);
-        let text = nodes(&[&near, &far])[0].to_string();
+        let text = nodes(&[&near, &far])[0].table(&View::wide()).to_string();
         assert!(
-            text.lines().any(|line| line.split_whitespace().collect::<Vec<_>>() == ["0", "90.0", "140.0"]),
+            text.lines().any(|line| line.split_whitespace().collect::<Vec<_>>() == ["0", "90.0▁", "140.0█"]),
             "{text}"
         );
+        let named = matrices(&[near, far, pair(0, 1, 50.0)]);
+        assert_eq!(named.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["cores-1", "nodes-1"]);
     }
 }

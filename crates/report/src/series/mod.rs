@@ -7,16 +7,19 @@ mod matrices;
 mod places;
 mod regions;
 
+use std::collections::BTreeSet;
+
 use record::Record;
 
-use crate::{Table, measurements};
+use crate::{Table, View, measurements};
 
 pub use hierarchy::area_curves;
 pub use loaded::load_curves;
+pub use matrices::matrices;
 
 /// The tables of `records`: those of each series in the form that suits it, then all others a line each. `levels` are the
 /// notes of the table of the hierarchy.
-pub fn series_tables(title: &str, records: &[Record], levels: &[String]) -> Vec<Table> {
+pub fn series_tables(title: &str, records: &[Record], levels: &[String], view: &View) -> Vec<Table> {
     let of = |series: &str| -> Vec<&Record> {
         records.iter().filter(|record| record.conditions.series.as_deref() == Some(series)).collect()
     };
@@ -24,8 +27,8 @@ pub fn series_tables(title: &str, records: &[Record], levels: &[String]) -> Vec<
     tables.extend(hierarchy::table(&of("hierarchy"), levels));
     tables.extend(places::table(&of("places")));
     tables.extend(places::spacing(&of("spacing")));
-    tables.extend(matrices::cores(&of("cores")));
-    tables.extend(matrices::nodes(&of("nodes")));
+    tables.extend(matrices::cores(&of("cores"), view));
+    tables.extend(matrices::nodes(&of("nodes")).iter().map(|matrix| matrix.table(view)));
     tables.extend(bandwidth::table(&of("bandwidth")));
     tables.extend(loaded::table(&of("loaded")));
     tables.extend(regions::table(&of("regions")));
@@ -36,9 +39,8 @@ pub fn series_tables(title: &str, records: &[Record], levels: &[String]) -> Vec<
         let mut table = measurements(title, &others);
         let all: Vec<&Record> = others.iter().collect();
         table.note(conditions(&all));
-        for record in &all {
-            table.note(of_one(record));
-        }
+        let distinct: BTreeSet<String> = all.iter().map(|record| of_one(record)).collect();
+        distinct.into_iter().for_each(|note| table.note(note));
         tables.push(table);
     }
     tables
@@ -71,14 +73,14 @@ fn conditions(records: &[&Record]) -> String {
         (Some(least), Some(most)) => format!(" over {least} to {most}"),
         _ => String::new(),
     };
-    let mut line =
-        format!("pages of {}, {} apart{window}, {}; medians of {samples}", list(pages), list(stride), list(order));
-    line.push_str(if samples == 1 { " sample" } else { " samples or more" });
+    let median =
+        if samples == 1 { "single sample".to_owned() } else { format!("median of at least {samples} samples") };
+    let mut line = format!("{} pages, stride {}{window}, {} order; {median}", list(pages), list(stride), list(order));
     if repeated > 0 {
-        line.push_str(&format!(", {repeated} more were disturbed and taken again"));
+        line.push_str(&format!("; {repeated} disturbed samples retaken"));
     }
     if kept > 0 {
-        line.push_str(&format!(", {kept} disturbed ones count"));
+        line.push_str(&format!("; {kept} disturbed samples kept"));
     }
     line
 }
@@ -90,12 +92,12 @@ fn of_one(record: &Record) -> String {
     if let Some(window) = conditions.window {
         line.push_str(&format!(" over {window},"));
     }
-    line.push_str(&format!(" {}", conditions.preparation.as_deref().unwrap_or("prepared somehow")));
+    line.push_str(&format!(" {}", conditions.preparation.as_deref().unwrap_or("preparation unknown")));
     if let Some(check) = &conditions.check {
         line.push_str(&format!("; {check}"));
     }
     if let Some((low, high)) = record.statistics().interval() {
-        line.push_str(&format!("; median within {low:.1} to {high:.1} (95 %)"));
+        line.push_str(&format!("; 95 % interval of the median {low:.1} to {high:.1}"));
     }
     line
 }
@@ -160,7 +162,7 @@ pub(crate) mod tests {
             alone.conditions.series = None;
             alone
         }];
-        let tables = series_tables("this computer", &records, &[]);
+        let tables = series_tables("this computer", &records, &[], &View::wide());
         assert_eq!(tables.len(), 2);
         assert!(tables[1].to_string().starts_with("this computer\n"), "{}", tables[1]);
     }

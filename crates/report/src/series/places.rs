@@ -25,11 +25,11 @@ pub(super) fn table(records: &[&Record]) -> Option<Table> {
     let transactions = distinct(records, |record| (record.state.clone(), record.experiment.clone()));
     let mut columns = vec![Column::text("owner or sharer"), Column::number("CPU", ""), Column::number("home", "node")];
     columns.extend(transactions.iter().map(|(state, experiment)| Column::number(heading(state, experiment), "ns")));
-    let title = format!("Transactions of CPU {}, by place", first.local);
-    let mut table = Table::new(title, columns);
+    let title = format!("Coherence transactions of CPU {} by owner and home", first.local);
+    let mut table = Table::new(title, columns).named_by(3);
     for row in distinct(records, place) {
         let mut cells = vec![
-            row.relation.clone().unwrap_or_else(|| "nobody".to_owned()),
+            row.relation.clone().unwrap_or_else(|| "none".to_owned()),
             row.remote.map_or_else(|| "-".to_owned(), |cpu| cpu.to_string()),
             row.home.to_string(),
         ];
@@ -50,7 +50,7 @@ pub(super) fn table(records: &[&Record]) -> Option<Table> {
 fn heading(state: &str, experiment: &str) -> String {
     let request = match experiment.split_once('-') {
         Some(("lmbench", request)) => request.to_uppercase(),
-        Some(("restart", request)) => format!("{}, restart", request.to_uppercase()),
+        Some(("restart", request)) => format!("{} restart", request.to_uppercase()),
         _ => experiment.to_owned(),
     };
     format!("{state}\n{request}")
@@ -66,10 +66,10 @@ fn restart(records: &[&Record]) -> Option<String> {
     };
     let verdict = match back_to_back.statistics().differs_from(&restart.statistics()) {
         true => "differs from",
-        false => "cannot be told apart from",
+        false => "does not differ significantly from",
     };
     let (restart, back_to_back) = (interval(restart), interval(back_to_back));
-    Some(format!("UOWN: restart {restart} {verdict} back-to-back {back_to_back}"))
+    Some(format!("UOWN: restart latency {restart} {verdict} back-to-back latency {back_to_back}"))
 }
 
 /// The same transactions with more and more lines between one element and the next: where figures grow with the distance,
@@ -80,9 +80,9 @@ pub(super) fn spacing(records: &[&Record]) -> Option<Table> {
     let mut columns = vec![Column::text("transaction")];
     columns.extend(strides.iter().map(|stride| {
         let stride = stride.map_or_else(|| "?".to_owned(), |stride| stride.to_string());
-        Column::number(format!("{stride} apart"), "ns")
+        Column::number(format!("spacing {stride}"), "ns")
     }));
-    let title = format!("Does the distance between lines matter? CPU {}", first.local);
+    let title = format!("Latency by spacing of lines, CPU {}", first.local);
     let mut table = Table::new(title, columns);
     for (state, experiment) in distinct(records, |record| (record.state.clone(), record.experiment.clone())) {
         let mut cells = vec![format!("{state} {experiment}")];
@@ -111,9 +111,9 @@ mod tests {
         let restart = sample("places", "restart-read", "UOWN", 89.5);
         let text = table(&[&unowned, &restart, &owned]).expect("places").to_string();
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
-        assert!(lines.contains(&vec!["nobody", "-", "0", "90.0", "89.5", "-"]), "{text}");
+        assert!(lines.contains(&vec!["none", "-", "0", "90.0", "89.5", "-"]), "{text}");
         assert!(lines.contains(&vec!["same", "socket", "4", "0", "-", "-", "120.0"]), "{text}");
-        assert!(text.contains("restart 89.5 (89.0 to 90.0) ns cannot be told apart from"), "{text}");
+        assert!(text.contains("restart latency 89.5 (89.0 to 90.0) ns does not differ significantly from"), "{text}");
     }
 
     #[test]
@@ -122,7 +122,7 @@ mod tests {
         let mut far = sample("spacing", "lmbench-read", "UOWN", 100.0);
         far.conditions.stride = Some(Bytes(512));
         let text = spacing(&[&near, &far]).expect("two distances").to_string();
-        assert!(text.contains("256 B apart") && text.contains("512 B apart"), "{text}");
+        assert!(text.contains("spacing 256 B") && text.contains("spacing 512 B"), "{text}");
         assert!(
             text.lines()
                 .any(|line| line.split_whitespace().collect::<Vec<_>>() == ["UOWN", "lmbench-read", "60.0", "100.0"]),

@@ -18,8 +18,8 @@ pub(super) fn table(records: &[&Record]) -> Option<Table> {
     let medians: Vec<f64> = chunks.iter().map(|(_, record)| record.median).collect();
     let all = Statistics::of(&medians)?;
     let (first, chunk) = (chunks[0].1, chunks.get(1).map_or(Bytes(0), |(offset, _)| *offset));
-    let title = format!("Latency by region of node {}'s memory, from CPU {}", first.home, first.local);
-    let columns = vec![Column::text("from"), Column::text(format!("a character a chunk of {chunk}"))];
+    let title = format!("Latency by region of the memory of node {}, CPU {}", first.home, first.local);
+    let columns = vec![Column::text("from"), Column::text(format!("one character per {chunk}"))];
     let mut table = Table::new(title, columns);
     let shade = |median: f64| {
         let place = (median - all.min) / (all.max - all.min).max(f64::MIN_POSITIVE);
@@ -30,7 +30,7 @@ pub(super) fn table(records: &[&Record]) -> Option<Table> {
         table.row([line[0].0.to_string(), map]);
     }
     table.note(format!(
-        "{} is {:.1} ns, {} is {:.1} ns; the median chunk {:.1} ns",
+        "{} = {:.1} ns, {} = {:.1} ns; median {:.1} ns",
         SHADES[0], all.min, SHADES[7], all.max, all.median
     ));
     table.note(verdict(&chunks, all.median));
@@ -43,15 +43,15 @@ fn verdict(chunks: &[(Bytes, &Record)], median: f64) -> String {
     let intervals: Vec<(f64, f64)> = chunks.iter().filter_map(|(_, record)| record.statistics().interval()).collect();
     if intervals.len() < total {
         let fewest = Statistics::FEWEST_FOR_INTERVAL;
-        return format!("chunks cannot be told apart by fewer than {fewest} samples of each");
+        return format!("fewer than {fewest} samples per chunk: chunks cannot be compared");
     }
     let slower = intervals.iter().filter(|(low, _)| *low > median * (1.0 + TOLERANCE)).count();
     let faster = intervals.iter().filter(|(_, high)| *high < median * (1.0 - TOLERANCE)).count();
     match slower + faster {
-        0 => format!("no chunk of {total} differs from the median by more than {:.0} %", 100.0 * TOLERANCE),
+        0 => format!("none of {total} chunks differs from the median by more than {:.0} %", 100.0 * TOLERANCE),
         _ => format!(
-            "{slower} of {total} chunks are slower than the median by more than {0:.0} %, {faster} faster (95 % intervals): this \
-             memory may lie in several places",
+            "{slower} of {total} chunks are slower than the median by more than {0:.0} %, {faster} faster (95 % intervals): the memory \
+             of this node may consist of several devices",
             100.0 * TOLERANCE
         ),
     }
@@ -75,12 +75,12 @@ mod tests {
         };
         let records: Vec<Record> = (0..70).map(|n| chunk(n, if n % 35 == 0 { 150.0 } else { 100.0 })).collect();
         let text = table(&records.iter().collect::<Vec<_>>()).expect("a map").to_string();
-        assert!(text.contains("a chunk of 16 MiB") && text.contains("2 of 70 chunks are slower"), "{text}");
+        assert!(text.contains("one character per 16 MiB") && text.contains("2 of 70 chunks are slower"), "{text}");
         assert!(text.lines().any(|line| line.contains("0 B") && line.contains("█▁▁▁")), "{text}");
         let even: Vec<Record> = (0..3).map(|n| chunk(n, 100.0)).collect();
-        assert!(table(&even.iter().collect::<Vec<_>>()).expect("a map").to_string().contains("no chunk of 3"));
+        assert!(table(&even.iter().collect::<Vec<_>>()).expect("a map").to_string().contains("none of 3 chunks"));
         let few: Vec<Record> = even.into_iter().map(|record| Record { n: 5, ..record }).collect();
         let text = table(&few.iter().collect::<Vec<_>>()).expect("a map").to_string();
-        assert!(text.contains("fewer than 6 samples"), "{text}");
+        assert!(text.contains("fewer than 6 samples per chunk"), "{text}");
     }
 }

@@ -1,6 +1,7 @@
 //! The cache of a device for lines of other nodes, by its tags. Contents and rights are the protocol's, line by line.
 
 use machine::description::{ClusterSpec, DeviceCache, Replacement};
+use protocol::snoop::Rights;
 use protocol::{CopyState, Version};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -23,7 +24,7 @@ impl Frames {
     pub(super) fn new(spec: &ClusterSpec, lines: LineMap, nodes: usize, seed: u64) -> Self {
         let sets = match spec.cache {
             DeviceCache::Infinite => 1,
-            DeviceCache::Inclusive | DeviceCache::RemoteAccess => {
+            DeviceCache::Inclusive | DeviceCache::WriteInclusive | DeviceCache::RemoteAccess => {
                 spec.cache_size.0 / (lines.line().0 * u64::from(spec.cache_ways))
             }
         };
@@ -34,14 +35,28 @@ impl Frames {
         Self { kind: spec.cache, tags, sets, lines, nodes: nodes as u64, random }
     }
 
-    /// Whether caches of the node may hold lines that this one does not.
+    /// Whether it is DASH's, which keeps the lines of replies and those that a cache of the node shares.
     pub(super) fn is_remote_access(&self) -> bool {
         self.kind == DeviceCache::RemoteAccess
     }
 
-    /// Whether every line of other nodes that the node's caches hold must have a frame.
-    pub(super) fn is_inclusive(&self) -> bool {
-        self.kind == DeviceCache::Inclusive
+    /// Whether it is a block cache, of which every line that is requested for the node gets a frame.
+    pub(super) fn is_block_cache(&self) -> bool {
+        matches!(self.kind, DeviceCache::Inclusive | DeviceCache::WriteInclusive)
+    }
+
+    /// Whether a line of which the node has these rights must have a frame as long as a cache of the node holds it.
+    pub(super) fn includes(&self, rights: Rights) -> bool {
+        match self.kind {
+            DeviceCache::Inclusive => true,
+            DeviceCache::WriteInclusive => rights == Rights::Write,
+            DeviceCache::Infinite | DeviceCache::RemoteAccess => false,
+        }
+    }
+
+    /// Whether caches of the node may hold lines that this one does not.
+    pub(super) fn may_lack_lines(&self) -> bool {
+        matches!(self.kind, DeviceCache::WriteInclusive | DeviceCache::RemoteAccess)
     }
 
     /// The name of a line in the tags. Memories of different homes start at different sets, as an operating system would

@@ -2,7 +2,7 @@
 
 use protocol::cluster::{Intervention, Line};
 use protocol::contract::{Bus, Started};
-use protocol::snoop::Snooping;
+use protocol::snoop::{Rights, Snooping};
 use units::{LineAddr, NodeId, Time};
 
 use super::Cluster;
@@ -67,8 +67,9 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
     /// A line that has lost its frame in an inclusive block cache, and kept a right, because a forwarded request took the place of
     /// its replacement, is replaced again.
     fn restore_inclusion(&mut self, node: NodeId, line: LineAddr) {
-        let device = &mut self.controllers.devices[node.index()];
-        if !device.frames.is_inclusive() || device.holds(line) {
+        let device = &self.controllers.devices[node.index()];
+        let rights = device.lines.get(&line).map_or(Rights::None, |kept| kept.line.rights);
+        if !device.frames.includes(rights) || device.holds(line) {
             return;
         }
         let site = self.controllers.site(node, line);

@@ -175,7 +175,7 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
     ) -> Result<Reply, ProtocolError> {
         let Transaction { node, line, .. } = transaction;
         let remote = self.controllers.buses.lines.home(line) != node;
-        if remote && self.controllers.devices[node.index()].frames.is_remote_access() {
+        if remote && self.controllers.devices[node.index()].frames.may_lack_lines() {
             self.forget_stale(transaction);
         }
         let mut after = *self.controllers.line(node, line).0;
@@ -218,16 +218,19 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
         }
     }
 
-    /// Gives a line of another node a frame in the block cache, before it is requested. The line that it replaces is recalled.
+    /// Gives a line of another node a frame in the block cache, before it is requested. The line that it replaces is recalled if
+    /// inclusion requires that.
     ///
     /// # Errors
     /// The lines of all frames have something outstanding: one of them.
     fn reserve_frame(&mut self, node: NodeId, line: LineAddr) -> Result<(), LineAddr> {
         let Device { frames, lines, pages, .. } = &mut self.controllers.devices[node.index()];
-        if !frames.is_inclusive() || pages.holds(line) || frames.look_up(line) {
+        if !frames.is_block_cache() || pages.holds(line) || frames.look_up(line) {
             return Ok(());
         }
-        if let Some(victim) = frames.insert(line, |other| Device::is_busy(lines, other))? {
+        let Some(victim) = frames.insert(line, |other| Device::is_busy(lines, other))? else { return Ok(()) };
+        let rights = lines.get(&victim).map_or(Rights::None, |kept| kept.line.rights);
+        if frames.includes(rights) {
             self.replace(node, victim);
         }
         Ok(())
@@ -258,14 +261,16 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
         }
     }
 
-    /// Forgets the rights to a line that neither the remote access cache nor any cache of the node holds any more: clean lines
-    /// are dropped without notice.
+    /// Forgets the rights to a line that neither the device nor any cache of the node holds any more: clean lines are dropped
+    /// without notice.
     fn forget_stale(&mut self, Transaction { node, line, .. }: Transaction) {
         let device = &self.controllers.devices[node.index()];
         let quiet =
             device.lines.get(&line).is_some_and(|kept| kept.line.rights == Rights::Read && kept.line.is_quiet());
-        if quiet && !device.frames.holds(line) && !self.has_copy(node, line, |_| true) {
-            self.controllers.devices[node.index()].lines.remove(&line);
+        if quiet && !device.holds(line) && !self.has_copy(node, line, |_| true) {
+            let device = &mut self.controllers.devices[node.index()];
+            device.lines.remove(&line);
+            device.pages.note_replaced(line);
         }
     }
 

@@ -95,7 +95,7 @@ impl<M: Message, E: NodeEvent> Kernel<M, E> {
             queue: EventQueue::new(),
             handled: 0,
             sources: Sources::new(&places),
-            probes: Probes::none(places.nodes),
+            probes: Probes::none(places.node_of.len(), places.nodes),
             node_of: places.node_of,
             delays: (longest_delay > Duration::ZERO).then(|| Xoshiro256PlusPlus::seed_from_u64(seed)),
             longest_delay,

@@ -12,6 +12,8 @@ use super::{EnvelopeId, Event, Kernel, Message, NodeEvent, PageEvent};
 /// The processors that an event may act on from outside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reach {
+    /// It alone.
+    Processor(CpuId),
     /// Those of a processor's node.
     Neighbours(CpuId),
     /// Those of the destination of a message.
@@ -25,42 +27,53 @@ pub enum Reach {
 /// Numbers of probes under way.
 #[derive(Debug)]
 pub(super) struct Probes {
+    by_processor: Vec<u32>,
     by_node: Vec<u32>,
     everywhere: u32,
 }
 
+/// The count that a probe is in.
+#[derive(Clone, Copy)]
+enum Place {
+    Processor(CpuId),
+    Node(NodeId),
+    Everywhere,
+}
+
 impl Probes {
-    /// No probes, of a machine with `nodes` nodes.
-    pub(super) fn none(nodes: usize) -> Self {
-        Self { by_node: vec![0; nodes], everywhere: 0 }
+    /// No probes, of a machine with `agents` agents on `nodes` nodes.
+    pub(super) fn none(agents: usize, nodes: usize) -> Self {
+        Self { by_processor: vec![0; agents], by_node: vec![0; nodes], everywhere: 0 }
     }
 
-    /// The count for a reach: of one node, or of all.
+    /// The count for a reach: of one processor, of one node, or of all.
     #[inline(always)]
-    fn count(&mut self, node: Option<NodeId>) -> &mut u32 {
-        match node {
-            Some(node) => &mut self.by_node[node.index()],
-            None => &mut self.everywhere,
+    fn count(&mut self, place: Place) -> &mut u32 {
+        match place {
+            Place::Processor(cpu) => &mut self.by_processor[cpu.index()],
+            Place::Node(node) => &mut self.by_node[node.index()],
+            Place::Everywhere => &mut self.everywhere,
         }
     }
 
-    /// Whether any is under way to the processors of `node`.
+    /// Whether any is under way to processor `cpu` of `node`.
     #[inline]
-    pub(super) fn reach(&self, node: NodeId) -> bool {
-        self.everywhere > 0 || self.by_node[node.index()] > 0
+    pub(super) fn reach(&self, cpu: CpuId, node: NodeId) -> bool {
+        self.everywhere > 0 || self.by_node[node.index()] > 0 || self.by_processor[cpu.index()] > 0
     }
 
     /// Number of probes under way.
     pub(super) fn total(&self) -> usize {
-        self.everywhere as usize + self.by_node.iter().sum::<u32>() as usize
+        let one_by_one = self.by_node.iter().chain(&self.by_processor).sum::<u32>();
+        self.everywhere as usize + one_by_one as usize
     }
 }
 
 impl<M: Message, E: NodeEvent> Kernel<M, E> {
-    /// Whether a probe is under way to the processors of `node`.
+    /// Whether a probe is under way to `cpu`.
     #[inline]
-    pub fn reaches(&self, node: NodeId) -> bool {
-        self.probes.reach(node)
+    pub fn reaches(&self, cpu: CpuId) -> bool {
+        self.probes.reach(cpu, self.node_of(cpu))
     }
 
     /// Number of probes under way.
@@ -71,16 +84,16 @@ impl<M: Message, E: NodeEvent> Kernel<M, E> {
     /// An event that acts on processors is scheduled.
     #[inline(always)]
     pub(super) fn begin_probe(&mut self, event: &Event<E>) {
-        if let Some(node) = self.probed(event) {
-            *self.probes.count(node) += 1;
+        if let Some(place) = self.probed(event) {
+            *self.probes.count(place) += 1;
         }
     }
 
     /// An event that acts on processors occurs.
     #[inline(always)]
     pub(super) fn end_probe(&mut self, event: &Event<E>) {
-        if let Some(node) = self.probed(event) {
-            *self.probes.count(node) -= 1;
+        if let Some(place) = self.probed(event) {
+            *self.probes.count(place) -= 1;
         }
     }
 
@@ -89,7 +102,7 @@ impl<M: Message, E: NodeEvent> Kernel<M, E> {
     pub fn begin_passage(&mut self, id: EnvelopeId) {
         let envelope = self.envelopes.get(id);
         if envelope.message.probes() {
-            *self.probes.count(Some(envelope.to)) += 1;
+            *self.probes.count(Place::Node(envelope.to)) += 1;
         }
     }
 
@@ -98,19 +111,20 @@ impl<M: Message, E: NodeEvent> Kernel<M, E> {
     pub fn end_passage(&mut self, id: EnvelopeId) {
         let envelope = self.envelopes.get(id);
         if envelope.message.probes() {
-            *self.probes.count(Some(envelope.to)) -= 1;
+            *self.probes.count(Place::Node(envelope.to)) -= 1;
         }
     }
 
-    /// The node whose processors `event` acts on from outside, `Some(None)` for those of all nodes.
+    /// The processors that `event` acts on from outside.
     #[inline(always)]
-    fn probed(&self, event: &Event<E>) -> Option<Option<NodeId>> {
+    fn probed(&self, event: &Event<E>) -> Option<Place> {
         let event = match event {
             Event::Node(event) => event,
-            Event::Page(event) => return self.probed_by_kernel(*event).map(Some),
+            Event::Page(event) => return self.probed_by_kernel(*event).map(Place::Node),
             _ => return None,
         };
-        Some(Some(match event.reach()? {
+        Some(Place::Node(match event.reach()? {
+            Reach::Processor(cpu) => return Some(Place::Processor(cpu)),
             Reach::Neighbours(cpu) => self.node_of(cpu),
             Reach::Destination(id) => self.envelopes.get(id).to,
             Reach::Message(id) => {
@@ -120,7 +134,7 @@ impl<M: Message, E: NodeEvent> Kernel<M, E> {
                 }
                 envelope.to
             }
-            Reach::Everywhere => return Some(None),
+            Reach::Everywhere => return Some(Place::Everywhere),
         }))
     }
 

@@ -25,6 +25,8 @@ pub struct BanksTiming {
     pub word: Duration,
     /// Least occupancy of a bank by an access.
     pub cycle: Duration,
+    /// Whether accesses to other banks overtake one that waits for its bank.
+    pub reorders: bool,
     /// From the start of one refresh of all banks to the start of the next.
     pub refresh_interval: Duration,
     /// Occupancy of all banks by a refresh.
@@ -44,6 +46,7 @@ impl BanksTiming {
             write,
             word: write / (description.coherent_cache().line.0 / WORD_BYTES),
             cycle: cycles(banks.cycle),
+            reorders: banks.reorders,
             refresh_interval: memory.refresh_interval,
             refresh: cycles(memory.refresh_cycles),
         }
@@ -93,9 +96,14 @@ impl Banks {
     /// it has it.
     fn transfer(&mut self, line: u64, now: Time, length: Duration) -> Time {
         let (channel, bank) = self.place(line);
-        let BanksTiming { access, cycle, .. } = self.timing;
+        let BanksTiming { access, cycle, reorders, .. } = self.timing;
         let free = self.refreshed(now.max(self.banks[bank].free_at()));
         let start = self.banks[bank].reserve_from(now, free, Grid::ANY, cycle);
+        if reorders {
+            let awake = self.refreshed(now);
+            let slot = self.channels[channel].reserve_from(now, awake, Grid::ANY, length);
+            return start.max(slot) + access;
+        }
         let data = self.channels[channel].reserve_from(now, start + access, Grid::ANY, length);
         self.hold(bank, data + length);
         data
@@ -119,8 +127,13 @@ impl Banks {
     /// the bank.
     pub fn write(&mut self, line: u64, now: Time) -> Time {
         let (channel, bank) = self.place(line);
-        let BanksTiming { write, cycle, .. } = self.timing;
+        let BanksTiming { write, cycle, reorders, .. } = self.timing;
         let free = self.refreshed(now.max(self.banks[bank].free_at()));
+        if reorders {
+            let awake = self.refreshed(now);
+            let slot = self.channels[channel].reserve_from(now, awake, Grid::ANY, write);
+            return self.banks[bank].reserve_from(now, free.max(slot), Grid::ANY, cycle) + write;
+        }
         let start = self.channels[channel].reserve_from(now, free, Grid::ANY, write);
         let start = self.banks[bank].reserve_from(now, start, Grid::ANY, cycle);
         self.hold(bank, start + write);
@@ -166,6 +179,7 @@ mod tests {
         write: Duration(30),
         word: Duration(4),
         cycle: Duration(150),
+        reorders: false,
         refresh_interval: Duration(1_000_000),
         refresh: Duration(10),
     };
@@ -196,6 +210,14 @@ mod tests {
         assert_eq!(banks.write_word(0, START), Time(1104));
         assert_eq!(banks.write_word(2, START), Time(1108), "the wires are taken for a word");
         assert_eq!(banks.write_word(0, Time(1104)), Time(1254), "the bank is free after its cycle at 1150");
+    }
+
+    #[test]
+    fn a_controller_that_reorders_leaves_no_gap_behind_a_taken_bank() {
+        let mut banks = Banks::new(BanksTiming { reorders: true, ..TIMING });
+        assert_eq!(banks.read(0, START), Time(1100));
+        assert_eq!(banks.read(4, START), Time(1250), "the first bank, free after its cycle at 1150");
+        assert_eq!(banks.read(2, START), Time(1140), "the other bank, behind the wires of both others alone");
     }
 
     #[test]

@@ -35,11 +35,14 @@ pub trait Location: Copy {
     fn known(self, processor: &Processor) -> Option<PhysicalAddr>;
 }
 
-/// A physical address, as microbenchmarks use for memory that they place themselves: the TLB maps it to itself.
+/// A physical address, as microbenchmarks use for memory that they place themselves: the TLB maps it to itself, by large pages where
+/// the machine has them.
 impl Location for PhysicalAddr {
     #[inline(always)]
     fn translate(self, processor: &mut Processor, _access: Access) -> Result<PhysicalAddr, Wait> {
-        processor.look_up(self.0, |_, entry| entry)?;
+        let (page, large) = (processor.timing.page_shift, processor.timing.physical_shift);
+        // Physical addresses and entries of virtual ones are never in one program.
+        processor.look_up(self.0, |_, entry| entry >> (large - page))?;
         Ok(self)
     }
 

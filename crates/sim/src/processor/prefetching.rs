@@ -15,12 +15,14 @@ pub(super) struct Prefetching {
     /// Lines, in the caches or under way, that no reference has used.
     unused: BTreeSet<LineAddr>,
     proposed: Vec<u64>,
+    /// Whether the program has turned it off.
+    off: bool,
 }
 
 impl Prefetching {
     /// A prefetcher that has observed nothing.
     pub fn new(spec: PrefetcherSpec) -> Self {
-        Self { prefetcher: Prefetcher::new(spec), unused: BTreeSet::new(), proposed: Vec::new() }
+        Self { prefetcher: Prefetcher::new(spec), unused: BTreeSet::new(), proposed: Vec::new(), off: false }
     }
 }
 
@@ -34,6 +36,13 @@ impl Processor {
         }
     }
 
+    /// Turns the prefetcher off or on, if there is one, as benchmarks do by a register of the processor.
+    pub fn use_prefetcher(&mut self, on: bool) {
+        if let Some(prefetching) = &mut self.prefetching {
+            prefetching.off = !on;
+        }
+    }
+
     #[inline(never)]
     fn observe_reference(&mut self, block: u64, named: u64, missed: bool) {
         let line = self.line_of_block(block);
@@ -41,7 +50,10 @@ impl Processor {
         let page = named >> self.timing.one_page_shift;
         let site = if self.site == 0 { page } else { self.site };
         let Some(prefetching) = &mut self.prefetching else { return };
-        let Prefetching { prefetcher, proposed, .. } = &mut **prefetching;
+        let Prefetching { prefetcher, proposed, off, .. } = &mut **prefetching;
+        if *off {
+            return;
+        }
         prefetcher.observe(Reference { line: line.0, site, is_new: missed || used }, |line| proposed.push(line));
         let mut proposed = std::mem::take(proposed);
         let shift = self.timing.one_page_shift - self.timing.line_shift;

@@ -66,7 +66,8 @@ pub struct ProcessorTiming {
     pub primary_hit: Duration,
     /// Every reference is done before the next instruction issues.
     pub blocking: bool,
-    /// Primary hits have effects besides their time: those of a blocking processor, and those that a prefetcher observes.
+    /// Primary hits have effects besides their time: those of more than a cycle on a blocking processor, and those that a prefetcher
+    /// observes.
     pub special_hits: bool,
     /// Whether a primary hit may be special, or blocked by an upgrade.
     pub checks_hits: bool,
@@ -88,6 +89,8 @@ pub struct ProcessorTiming {
     pub one_page_shift: u32,
     /// Bytes that one TLB entry covers, a shift.
     pub page_shift: u32,
+    /// Bytes that one TLB entry covers of memory under physical addresses, a shift: a large page, if there are any.
+    pub physical_shift: u32,
     /// Time of a TLB refill.
     pub translation_miss: Duration,
     /// Entries of the TLB.
@@ -115,7 +118,9 @@ impl ProcessorTiming {
             streams: prefetch.streams as usize,
         });
         let blocking = processor.model == ProcessorModel::Blocking;
-        let special_hits = blocking || prefetcher.is_some() && described.len() == 1;
+        // A hit of one cycle is done when the next instruction issues, so that a blocking processor need not keep it.
+        let long_hits = description.l1.hit_cycles > 1 || processor.issue_width > 1;
+        let special_hits = blocking && long_hits || prefetcher.is_some() && described.len() == 1;
         Self {
             cycle,
             issue: cycle / u64::from(processor.issue_width),
@@ -143,6 +148,10 @@ impl ProcessorTiming {
             line_shift: shift(coherent.line),
             one_page_shift: shift(tlb.page),
             page_shift: shift(tlb.page) + tlb.pages_per_entry.trailing_zeros(),
+            physical_shift: match tlb.large_page {
+                Bytes(0) => shift(tlb.page) + tlb.pages_per_entry.trailing_zeros(),
+                large => shift(large),
+            },
             translation_miss: tlb.miss,
             translation_entries: tlb.entries as usize,
         }

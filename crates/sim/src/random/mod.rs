@@ -58,6 +58,18 @@ impl RandomTest {
             directory.vector_store_entries = 1 << dice.below(4);
             directory.remote_access_cache = Bytes::from_kib(16 << dice.below(5));
         }
+        let line = cramped.coherent_cache().line.0;
+        if let Some(slice) = &mut cramped.l3_slice {
+            slice.size = Bytes(u64::from(slice.ways) * line << dice.below(3));
+            if slice.filter_sets > 0 {
+                slice.filter_sets = 1 << dice.below(4);
+            }
+        }
+        if let Some(home) = &mut cramped.home
+            && home.entries > 0
+        {
+            home.entries = home.ways << dice.below(4);
+        }
         if let Some(cluster) = &mut cramped.cluster {
             cluster.cache_size = Bytes::from_kib(4 << dice.below(3));
         }

@@ -229,7 +229,7 @@ impl<C: Controller> System<C> {
             true => processor.is_waiting_far(),
             false => processor.is_quiet(),
         };
-        let undisturbed = !self.kernel.reaches(node)
+        let undisturbed = !self.kernel.reaches(cpu)
             && !self.controllers.is_disturbing(node)
             && self.processors[cpu.index()].as_ref().is_some_and(|processor| calm(processor));
         let horizon = if undisturbed { Time(next.0.saturating_add(self.controllers.lookahead().0)) } else { next };

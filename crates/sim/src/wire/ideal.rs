@@ -25,9 +25,18 @@ impl Ideal {
     /// The description has no ideal interconnect.
     pub fn new(description: &Description, topology: Topology, networks: usize) -> Self {
         let Some(spec) = &description.ideal_network else { panic!("{} has no [ideal_network]", description.name) };
+        Self::with_latency(spec.latency, topology, networks)
+    }
+
+    /// The idle interconnect of nodes that send nothing through one.
+    pub fn unused(topology: Topology) -> Self {
+        Self::with_latency(Duration::ZERO, topology, 0)
+    }
+
+    fn with_latency(latency: Duration, topology: Topology, networks: usize) -> Self {
         let (nodes, channels) = (topology.nodes().len(), topology.channels().count());
         let (latest, meters) = (vec![Time::ZERO; nodes * networks], vec![Instant::default(); channels]);
-        Self { topology, latency: spec.latency, networks, latest, meters }
+        Self { topology, latency, networks, latest, meters }
     }
 }
 

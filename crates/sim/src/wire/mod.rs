@@ -142,6 +142,7 @@ impl Network {
             TopologyKind::SciRing => Wires::SciRing(Box::new(RegisterInsertion::new(description, topology))),
             TopologyKind::Crossbar => Wires::Crossbar(Crossbar::new(description, topology, networks)),
             TopologyKind::Ideal => Wires::Ideal(Ideal::new(description, topology, networks)),
+            TopologyKind::Sockets => Wires::Ideal(Ideal::unused(topology)),
             TopologyKind::Origin | TopologyKind::Flash | TopologyKind::Ring | TopologyKind::Mesh => {
                 Wires::Routed(Routed::new(description, topology, networks))
             }

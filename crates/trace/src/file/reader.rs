@@ -56,16 +56,14 @@ pub enum TraceWarning {
 impl std::fmt::Display for TraceWarning {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Unfinished => {
-                f.write_str("the trace has no end: it is still being written, or its writer was killed")
-            }
+            Self::Unfinished => f.write_str("incomplete trace: still being written, or the writer was killed"),
             Self::Cut { read, length } => {
-                write!(f, "the trace is cut: the last {} of {length} bytes are part of a lost batch", length - read)
+                write!(f, "truncated trace: the last {} of {length} bytes are an incomplete batch", length - read)
             }
             Self::Damaged { read, problem } => {
-                write!(f, "the trace is damaged after byte {read} ({problem}): what follows is not read")
+                write!(f, "damaged trace after byte {read} ({problem}): the rest is not read")
             }
-            Self::Row { problem } => write!(f, "a row of the trace is left out: {problem}"),
+            Self::Row { problem } => write!(f, "one row of the trace is skipped: {problem}"),
         }
     }
 }
@@ -154,8 +152,8 @@ impl Trace {
     fn of_schema(schema: &Schema) -> Result<Self, String> {
         match schema.metadata.get(columns::VERSION_KEY).map(String::as_str) {
             Some(columns::VERSION) => {}
-            Some(other) => return Err(format!("version {other} of the format, and this program reads version 1")),
-            None => return Err("an Arrow stream of something else".to_owned()),
+            Some(other) => return Err(format!("format version {other}; this program reads version 1")),
+            None => return Err("an Arrow stream without trace metadata".to_owned()),
         }
         let preamble = schema.metadata.get(columns::PREAMBLE_KEY).ok_or("no preamble")?;
         let preamble = serde_json::from_str(preamble).map_err(|error| format!("preamble: {error}"))?;

@@ -199,7 +199,7 @@ impl<'a> Parser<'a> {
             c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E') || (i > 0 && matches!(c, '+' | '-') && exponent(i))
         };
         let end = rest.char_indices().find(|&at| !part(at)).map_or(rest.len(), |(i, _)| i);
-        let number: f64 = rest[..end].parse().map_err(|_| self.error(format!("`{}` is no number", &rest[..end])))?;
+        let number: f64 = rest[..end].parse().map_err(|_| self.error(format!("`{}` is not a number", &rest[..end])))?;
         self.at += end;
         Ok(Tree::Number(number))
     }
@@ -235,8 +235,8 @@ impl<'a> Parser<'a> {
         call(name, arguments).ok_or_else(|| FormulaError {
             at: start,
             problem: format!(
-                "`{name}` of {count} arguments is no function; accepted: rate(x), percent(part, whole), capacity(counter), \
-                 min(a, b), max(a, b), if(condition, then, else)"
+                "`{name}` with {count} arguments: unknown function; accepted: rate(x), percent(part, whole), \
+                 capacity(counter), min(a, b), max(a, b), if(condition, then, else)"
             ),
         })
     }
@@ -307,7 +307,7 @@ mod tests {
             ("1 2", 2, "operator"),
             ("percent(1)", 0, "accepted"),
             ("sin(1)", 0, "accepted"),
-            ("1..2", 0, "no number"),
+            ("1..2", 0, "not a number"),
             ("capacity()", 9, "counter"),
         ] {
             let error = parse(text).unwrap_err();

@@ -25,7 +25,7 @@ impl<B: ExploredBus, O: Beyond<B>> BusModel<B, O> {
             owners += usize::from(copy.is_dirty());
             sole += usize::from(copy.rights() == CopyRights::Write);
             if *B::contents(&mut { *line }) != LATEST {
-                let detail = format!("{cpu:?} has a copy that is older than the last store");
+                let detail = format!("{cpu:?} has a stale copy");
                 return Err(Violation { property: Property::LatestValue, detail });
             }
         }

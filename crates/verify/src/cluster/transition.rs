@@ -209,7 +209,7 @@ impl<const OWNED: bool> ClusterModel<OWNED> {
     fn finish(&self, mut after: ClusterState, cpu: Option<usize>, performed: Option<Access>) -> After {
         if let (Some(cpu), Some(Access::Store)) = (cpu, performed) {
             if after.caches[cpu].version != JUST_STORED {
-                let detail = format!("cpu{cpu} stores to contents that are older than the last store");
+                let detail = format!("cpu{cpu} stores to stale contents");
                 return Err(Violation { property: Property::LatestValue, detail });
             }
             after.renumber(cpu);

@@ -27,7 +27,7 @@ impl<P: Explored> DirectoryModel<P> {
             }
             *(if rights == Rights::Write { &mut writers } else { &mut readers }) += 1;
             if *P::contents(&mut { at_cache }) != LATEST {
-                let detail = format!("{}{cache} has a copy of line {line} that is older than the last store", P::AGENT);
+                let detail = format!("{}{cache} has a stale copy of line {line}", P::AGENT);
                 return Err(Violation { property: Property::LatestValue, detail });
             }
         }

@@ -21,7 +21,7 @@ use units::{CpuId, LineAddr, NodeId};
 pub use codec::{Codec, Reader, Writer};
 pub use fault::{AtCaches, AtHome, Plant, Planted};
 pub use names::Names;
-pub use state::{JUST_STORED, LATEST, STALE, State, View};
+pub use state::{JUST_STORED, LATEST, OVERTAKEN, STALE, State, View};
 pub use step::{Step, verb};
 
 use crate::config::{Config, Limits};

@@ -141,7 +141,7 @@ impl<P: Explored> DirectoryModel<P> {
             _ if version == LATEST || valid => return Ok(()),
             _ => "reads",
         };
-        let detail = format!("{}{cache} {verb} contents of line {line} that are older than the last store", P::AGENT);
+        let detail = format!("{}{cache} {verb} stale contents of line {line}", P::AGENT);
         Err(Violation { property: Property::LatestValue, detail })
     }
 

@@ -1,9 +1,10 @@
 //! Litmus tests on a protocol: a model whose processors execute given programs instead of arbitrary accesses.
 //!
-//! A processor blocks until its access is performed; caches evict at any time, or not at all. The two lines are two
+//! A processor performs its accesses in its [`Order`]; caches evict at any time, or not at all. The two lines are two
 //! instances of the protocol's model of one line, connected only by the order of the programs. Contents are relative to
 //! the last store, and every line is stored to at most once, so they determine whether a load returned 0 or 1.
 
+mod order;
 mod program;
 
 use std::collections::HashSet;
@@ -11,6 +12,8 @@ use std::fmt;
 
 use protocol::Access;
 
+pub use order::Order;
+use order::Way;
 use program::MAX_PROCESSORS;
 pub use program::{Instruction, LINES, Litmus, Loads, Program};
 
@@ -74,7 +77,9 @@ pub struct Running<M> {
     model: M,
     programs: &'static [Program],
     evictions: bool,
-    allowed: HashSet<Loads>,
+    order: Order,
+    /// Order whose results are allowed, and these.
+    allowed: (Order, HashSet<Loads>),
 }
 
 /// The state of both lines and of the programs.
@@ -82,10 +87,10 @@ pub struct Running<M> {
 pub struct RunningState<S> {
     lines: [S; LINES],
     stored: [bool; LINES],
-    /// Next instruction of each processor.
-    counters: [u8; MAX_PROCESSORS],
-    /// Whether each processor's next instruction has begun.
-    begun: [bool; MAX_PROCESSORS],
+    /// Instructions that each processor has performed, a bit each.
+    performed: [u8; MAX_PROCESSORS],
+    /// Instructions that each processor has begun by an access, a bit each: at most one for each line.
+    begun: [u8; MAX_PROCESSORS],
     loads: Loads,
 }
 
@@ -94,6 +99,13 @@ pub struct RunningState<S> {
 pub enum RunningStep<T> {
     /// A load that hits.
     Hit {
+        /// The processor.
+        processor: usize,
+        /// The line.
+        line: usize,
+    },
+    /// A load that returns the processor's own store, which is not performed yet.
+    Forwarded {
         /// The processor.
         processor: usize,
         /// The line.
@@ -117,6 +129,9 @@ impl<T: fmt::Display> fmt::Display for RunningStep<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Hit { processor, line } => write!(f, "{}: processor {processor} loads, a hit", NAMES[*line]),
+            Self::Forwarded { processor, line } => {
+                write!(f, "{}: processor {processor} loads its own store", NAMES[*line])
+            }
             Self::Line { line, step, .. } => write!(f, "{}: {step}", NAMES[*line]),
         }
     }
@@ -125,20 +140,47 @@ impl<T: fmt::Display> fmt::Display for RunningStep<T> {
 impl<M: Programmable> Running<M> {
     /// Creates the model of a litmus test from a model made from [`config`].
     pub fn new(model: M, litmus: &Litmus) -> Self {
-        Self { model, programs: litmus.programs, evictions: litmus.evictions, allowed: litmus.sequential_outcomes() }
+        Self {
+            model,
+            programs: litmus.programs,
+            evictions: litmus.evictions,
+            order: litmus.order,
+            allowed: (litmus.allowed, litmus.outcomes()),
+        }
     }
 
-    fn instruction(&self, state: &RunningState<M::State>, processor: usize) -> Option<Instruction> {
-        self.programs[processor].get(usize::from(state.counters[processor])).copied()
+    /// Instructions of a processor that are neither performed nor begun and may be now, with the way.
+    fn ready(
+        &self,
+        state: &RunningState<M::State>,
+        processor: usize,
+    ) -> impl Iterator<Item = (usize, Instruction, Way)> + use<'_, M> {
+        let (program, performed, begun) =
+            (self.programs[processor], state.performed[processor], state.begun[processor]);
+        let order = self.order;
+        program.iter().enumerate().filter_map(move |(index, &instruction)| {
+            let waits = (performed | begun) >> index & 1 == 0;
+            let way = if waits { order.way(program, performed, index) } else { None };
+            way.map(|way| (index, instruction, way))
+        })
+    }
+
+    /// Whether every processor has performed its program.
+    fn has_ended(&self, state: &RunningState<M::State>) -> bool {
+        let all =
+            |(processor, program): (usize, &Program)| state.performed[processor].count_ones() as usize == program.len();
+        self.programs.iter().enumerate().all(all)
     }
 
     /// Applies a step on a line to the programs: accesses that it has performed have their results.
     fn performed(&self, mut after: RunningState<M::State>, line: usize) -> Result<RunningState<M::State>, Violation> {
-        for processor in 0..self.programs.len() {
-            let Some(instruction) = self.instruction(&after, processor) else { continue };
+        for (processor, program) in self.programs.iter().enumerate() {
             let waits = self.model.is_waiting(&after.lines[line], processor);
-            if after.begun[processor] && instruction.line == line && !waits {
-                after = self.complete(after, processor, instruction)?;
+            let begun = (0..program.len())
+                .find(|&index| after.begun[processor] >> index & 1 == 1 && program[index].line == line);
+            if let Some(index) = begun.filter(|_| !waits) {
+                after.begun[processor] &= !(1 << index);
+                after = self.complete(after, processor, index, Way::Access)?;
             }
         }
         Ok(after)
@@ -149,31 +191,37 @@ impl<M: Programmable> Running<M> {
         &self,
         mut after: RunningState<M::State>,
         processor: usize,
-        Instruction { access, line }: Instruction,
+        index: usize,
+        way: Way,
     ) -> Result<RunningState<M::State>, Violation> {
+        let program = self.programs[processor];
+        let Instruction { access, line } = program[index];
         if access == Access::Store {
             after.stored[line] = true;
         } else {
-            let value = after.stored[line] && self.model.has_latest(&after.lines[line], processor);
-            after.loads = after.loads.with(processor, value);
+            let latest = after.stored[line] && self.model.has_latest(&after.lines[line], processor);
+            after.loads = after.loads.with(program, processor, index, way == Way::Forwarded || latest);
         }
-        after.counters[processor] += 1;
-        after.begun[processor] = false;
-        let ended = (0..self.programs.len()).all(|processor| self.instruction(&after, processor).is_none());
-        if ended && !self.allowed.contains(&after.loads) {
-            let detail = format!("{} is the result of no sequentially consistent run", self.describe_loads(&after));
-            return Err(Violation { property: Property::SequentialConsistency, detail });
+        after.performed[processor] |= 1 << index;
+        if self.has_ended(&after) && !self.allowed.1.contains(&after.loads) {
+            let (property, rule) = match self.allowed.0 {
+                Order::Sequential => (Property::SequentialConsistency, "sequentially consistent"),
+                Order::Tso => (Property::ProcessorOrder, "allowed by x86-TSO"),
+                Order::Arm => (Property::ProcessorOrder, "allowed by Arm's memory model"),
+            };
+            let detail = format!("result {} is not {rule}", self.describe_loads(&after));
+            return Err(Violation { property, detail });
         }
         Ok(after)
     }
 
     fn describe_loads(&self, state: &RunningState<M::State>) -> String {
-        let each = (0..self.programs.len()).map(|processor| {
-            let done = &self.programs[processor][..usize::from(state.counters[processor])];
-            let loads: Vec<_> = done.iter().filter(|instruction| instruction.access == Access::Load).collect();
-            let values = loads.iter().enumerate().map(|(index, load)| {
-                let value = state.loads.0[processor] >> (loads.len() - 1 - index) & 1;
-                format!("{}={value}", NAMES[load.line])
+        let each = self.programs.iter().enumerate().map(|(processor, program)| {
+            let loads = program.iter().enumerate().filter(|(_, instruction)| instruction.access == Access::Load);
+            let count = loads.clone().count();
+            let values = loads.enumerate().filter(|(_, (index, _))| state.performed[processor] >> index & 1 == 1);
+            let values = values.map(|(position, (_, load))| {
+                format!("{}={}", NAMES[load.line], state.loads.0[processor] >> (count - 1 - position) & 1)
             });
             format!("P{processor}[{}]", values.collect::<Vec<_>>().join(" "))
         });
@@ -189,28 +237,33 @@ impl<M: Programmable> Model for Running<M> {
         RunningState {
             lines: std::array::from_fn(|_| self.model.initial()),
             stored: [false; LINES],
-            counters: [0; MAX_PROCESSORS],
-            begun: [false; MAX_PROCESSORS],
+            performed: [0; MAX_PROCESSORS],
+            begun: [0; MAX_PROCESSORS],
             loads: Loads::default(),
         }
     }
 
     fn steps(&self, state: &Self::State, visit: &mut impl FnMut(Self::Step, Result<Self::State, Violation>)) {
         for line in 0..LINES {
-            // Processors that may begin an access to this line, and for which no step has been found yet.
-            let mut hits: [Option<Instruction>; MAX_PROCESSORS] = std::array::from_fn(|processor| {
-                let begun = state.begun[processor] || self.programs.len() <= processor;
-                let next = if begun { None } else { self.instruction(state, processor) };
-                next.filter(|next| next.line == line && !self.model.is_blocked(&state.lines[line], processor))
+            // Instructions that processors may begin by an access to this line, and for which no step has been found yet.
+            let mut hits: [Option<(usize, Instruction)>; MAX_PROCESSORS] = std::array::from_fn(|processor| {
+                if self.programs.len() <= processor || self.model.is_blocked(&state.lines[line], processor) {
+                    return None;
+                }
+                let mut ready = self.ready(state, processor);
+                let access = ready.find(|&(_, next, way)| next.line == line && way == Way::Access);
+                access.map(|(index, next, _)| (index, next))
             });
             self.model.steps(&state.lines[line], &mut |step, result| {
                 let mut begins = None;
                 let intent = if self.model.is_internal(step) { Intent::Other } else { self.model.intent(step) };
                 match intent {
-                    Intent::Access(processor, access) => match hits[processor].take_if(|next| next.access == access) {
-                        Some(_) => begins = Some(processor),
-                        None => return,
-                    },
+                    Intent::Access(processor, access) => {
+                        match hits[processor].take_if(|(_, next)| next.access == access) {
+                            Some((index, _)) => begins = Some((processor, index)),
+                            None => return,
+                        }
+                    }
                     Intent::Evict if !self.evictions => return,
                     Intent::Other if !self.model.is_internal(step) => return,
                     Intent::Evict | Intent::Other => {}
@@ -218,18 +271,26 @@ impl<M: Programmable> Model for Running<M> {
                 let after = result.and_then(|after| {
                     let mut next = state.clone();
                     next.lines[line] = after;
-                    if let Some(processor) = begins {
-                        next.begun[processor] = true;
+                    if let Some((processor, index)) = begins {
+                        next.begun[processor] |= 1 << index;
                     }
                     self.performed(next, line)
                 });
                 visit(RunningStep::Line { line, step, evicts: intent == Intent::Evict }, after);
             });
             for (processor, hit) in hits.into_iter().enumerate() {
-                if let Some(instruction) = hit.filter(|hit| hit.access == Access::Load) {
-                    let after = self.complete(state.clone(), processor, instruction);
+                if let Some((index, _)) = hit.filter(|(_, hit)| hit.access == Access::Load) {
+                    let after = self.complete(state.clone(), processor, index, Way::Access);
                     visit(RunningStep::Hit { processor, line }, after);
                 }
+            }
+        }
+        for processor in 0..self.programs.len() {
+            for (index, Instruction { line, .. }, _) in
+                self.ready(state, processor).filter(|&(_, _, way)| way == Way::Forwarded)
+            {
+                let after = self.complete(state.clone(), processor, index, Way::Forwarded);
+                visit(RunningStep::Forwarded { processor, line }, after);
             }
         }
     }
@@ -240,8 +301,10 @@ impl<M: Programmable> Model for Running<M> {
 
     fn encode(&self, state: &Self::State, bytes: &mut Vec<u8>) {
         for processor in 0..self.programs.len() {
-            let (counter, begun) = (state.counters[processor], u8::from(state.begun[processor]));
-            bytes.push(counter << 4 | begun << 3 | state.loads.0[processor]);
+            bytes.extend_from_slice(&[
+                state.begun[processor] << 4 | state.performed[processor],
+                state.loads.0[processor],
+            ]);
         }
         bytes.push(state.stored.iter().fold(0, |stored, &line| stored << 1 | u8::from(line)));
         let length_at = bytes.len();
@@ -254,11 +317,10 @@ impl<M: Programmable> Model for Running<M> {
 
     fn decode(&self, bytes: &[u8]) -> Self::State {
         let mut state = self.initial();
-        let (programs, rest) = bytes.split_at(self.programs.len());
-        for (processor, byte) in programs.iter().enumerate() {
-            state.counters[processor] = byte >> 4;
-            state.begun[processor] = byte >> 3 & 1 == 1;
-            state.loads.0[processor] = byte & 7;
+        let (programs, rest) = bytes.split_at(2 * self.programs.len());
+        for (processor, &[work, loads]) in programs.as_chunks::<2>().0.iter().enumerate() {
+            (state.performed[processor], state.begun[processor]) = (work & 15, work >> 4);
+            state.loads.0[processor] = loads;
         }
         state.stored = [rest[0] >> 1 & 1 == 1, rest[0] & 1 == 1];
         let length = usize::from(u16::from_le_bytes([rest[1], rest[2]]));
@@ -268,8 +330,7 @@ impl<M: Programmable> Model for Running<M> {
     }
 
     fn is_quiescent(&self, state: &Self::State) -> bool {
-        let ended = (0..self.programs.len()).all(|processor| self.instruction(state, processor).is_none());
-        ended && state.lines.iter().all(|line| self.model.is_quiescent(line))
+        self.has_ended(state) && state.lines.iter().all(|line| self.model.is_quiescent(line))
     }
 
     fn describe(&self, state: &Self::State) -> String {

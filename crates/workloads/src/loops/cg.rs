@@ -13,7 +13,7 @@ program! {
     /// symmetric, positive definite and sparse, with elements in random places, stored by rows; threads share by rows. The
     /// product with the direction p reads p all over: each of its lines is read by many threads, and then changed by one
     /// (Prestor 2001, section 6.3).
-    Cg is "cg": "conjugate gradients on a random sparse matrix: a vector read all over and changed by its owners" {
+    Cg is "cg": "conjugate gradients on a random sparse matrix: a vector read by all and written by its owners" {
         /// Rows and columns: unknowns.
         rows: 7000, 1 to 1_048_576;
         /// Elements drawn for each row left or right of the diagonal; the same number mirrored comes on top.

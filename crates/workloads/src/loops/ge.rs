@@ -20,7 +20,7 @@ program! {
     /// With `shrinking` 1 the rows below the pivot are divided anew in each stage, in blocks: a parallel loop over the rows that
     /// are left, as a compiler for parallel machines makes it. Blocks move down with the pivot, so that rows migrate from
     /// thread to thread, as Hexsel and Topham state of their program (section 4, Sharing-list length).
-    Ge is "ge": "Gaussian elimination without pivoting: in each stage all read one row and change their own" {
+    Ge is "ge": "Gaussian elimination without pivoting: in each stage all read one row and update their own" {
         /// Equations, and unknowns.
         side: 256, 1 to 8192;
         /// 1: rows are dealt round the threads, all of which have work to the end. 0: each has rows that follow each other.

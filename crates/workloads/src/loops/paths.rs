@@ -24,7 +24,7 @@ program! {
     /// purges the copies of those that have come past it, about half: sharing as Hexsel and Topham state it (section 4,
     /// Sharing-list length; section 5). Their counts of references (Table 1) follow from code that loads the element between
     /// rows for each comparison, three loads in all (`reload` 1).
-    Paths is "paths": "cheapest paths of all pairs: in each stage all read one row and lower others" {
+    Paths is "paths": "all-pairs shortest paths: in each stage all read one row and update others" {
         /// Vertices of the graph.
         vertices: 176, 1 to 8192;
         /// Edges that leave a vertex.

@@ -57,7 +57,7 @@ impl Lines<'_> {
             let read = self
                 .text
                 .read_line(&mut self.line)
-                .map_err(|error| self.wrong(format!("cannot be read: {error}"), "a text, packed by gzip or not"))?;
+                .map_err(|error| self.wrong(format!("cannot be read: {error}"), "text, plain or gzip-compressed"))?;
             if read == 0 {
                 return Ok(None);
             }
@@ -128,7 +128,7 @@ pub fn read(file: &str, content: &[u8], most: Bytes) -> Result<Content, MatrixEr
 }
 
 fn twice(row: usize, column: usize) -> String {
-    format!("the element of rows {} and {} is there twice", row + 1, column + 1)
+    format!("element ({}, {}) occurs twice", row + 1, column + 1)
 }
 
 /// Reads the header. Returns whether the file has places alone.
@@ -140,7 +140,7 @@ fn header(lines: &mut Lines<'_>) -> Result<bool, MatrixError> {
         ["%%matrixmarket", "matrix", "coordinate", field @ ("real" | "integer" | "pattern"), "symmetric"] => {
             Ok(field == "pattern")
         }
-        _ => Err(lines.wrong("this is no header of a symmetric sparse matrix", HEADER)),
+        _ => Err(lines.wrong("not the header of a symmetric sparse matrix", HEADER)),
     }
 }
 
@@ -216,8 +216,8 @@ mod tests {
             (&format!("{REAL}2 2 1\n2 1\n"), "is no element"),
             (&format!("{REAL}1 1 1\n1 1 -2\n"), "line 5: the diagonal element -2 is not positive"),
             (&format!("{REAL}2 2 1\n1 1 2\n"), "row 2 has no diagonal element"),
-            (&format!("{REAL}1 1 2\n1 1 2\n1 1 2\n"), "line 6: the element of rows 1 and 1 is there twice"),
-            (&format!("{REAL}2 2 4\n1 1 2\n2 2 2\n2 1 1\n1 2 1\n"), "the element of rows 1 and 2 is there twice"),
+            (&format!("{REAL}1 1 2\n1 1 2\n1 1 2\n"), "line 6: element (1, 1) occurs twice"),
+            (&format!("{REAL}2 2 4\n1 1 2\n2 2 2\n2 1 1\n1 2 1\n"), "element (1, 2) occurs twice"),
         ];
         for (text, expected) in cases {
             let error = parse(text).expect_err(text);

@@ -77,7 +77,7 @@ impl Matrix {
             file: name.to_owned(),
             line: None,
             problem: format!("cannot be read: {error}"),
-            accepted: format!("{}, or a file in the format of Matrix Market, packed by gzip or not", Self::names()),
+            accepted: format!("{}, or a file in Matrix Market format, plain or gzip-compressed", Self::names()),
         })?;
         Ok(Box::leak(Box::new(Self::read(name, &content)?)))
     }

@@ -11,7 +11,7 @@ use super::{MANY, MOST_WORK};
 program! {
     /// Each processor adds one to counters drawn at random, each in a line of its own, spread over the nodes: what locks and
     /// task queues do to a machine.
-    Counters is "counters": "all processors add to a few counters in indivisible steps" {
+    Counters is "counters": "all processors increment a few counters atomically" {
         /// How many counters there are.
         lines: 4, 1 to 65_536;
         /// How often each processor adds to one.

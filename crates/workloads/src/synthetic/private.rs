@@ -11,7 +11,7 @@ use super::{ALL_OTHERS, MANY, MOST_WORK};
 program! {
     /// Each processor goes through lines of its own, at its own node or at that of the processor so many places further on.
     /// Lines that fit the cache miss in the first round alone.
-    Private is "private": "each processor goes through lines that nobody else touches, in local memory: no sharing" {
+    Private is "private": "each processor traverses private lines in local memory: no sharing" {
         /// Lines of each processor.
         lines: 4096, 1 to MANY;
         /// How often it goes through them.

@@ -45,24 +45,12 @@ const fn parameter(name: &'static str, meaning: &'static str, default: u64, leas
 impl Code {
     /// The parameters that every built-in program has.
     pub const PARAMETERS: [Parameter; 6] = [
-        parameter("code_instructions", "Instructions issued for each 1000 of the program's own", 1000, 1, 1_000_000),
-        parameter("code_loads", "Private loads for each 1000 of the program's own instructions", 0, 0, 1_000_000),
-        parameter("code_stores", "Private stores for each 1000 of the program's own instructions", 0, 0, 1_000_000),
-        parameter("code_shared_loads", "Loads of shared data for each 1000 of the program's own", 1000, 1000, 100_000),
-        parameter(
-            "code_shared_stores",
-            "Stores to shared data for each 1000 of the program's own",
-            1000,
-            1000,
-            100_000,
-        ),
-        parameter(
-            "code_frame",
-            "Bytes of private data that each thread's private references walk round",
-            512,
-            8,
-            1 << 20,
-        ),
+        parameter("code_instructions", "Instructions issued per 1000 of the program", 1000, 1, 1_000_000),
+        parameter("code_loads", "Private loads per 1000 instructions of the program", 0, 0, 1_000_000),
+        parameter("code_stores", "Private stores per 1000 instructions of the program", 0, 0, 1_000_000),
+        parameter("code_shared_loads", "Loads of shared data per 1000 of the program", 1000, 1000, 100_000),
+        parameter("code_shared_stores", "Stores to shared data per 1000 of the program", 1000, 1000, 100_000),
+        parameter("code_frame", "Size in bytes of each thread's private data", 512, 8, 1 << 20),
     ];
 
     /// The values of its parameters, in their order.

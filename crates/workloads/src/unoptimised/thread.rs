@@ -76,28 +76,23 @@ impl<'t, T: Thread> Unoptimised<'t, T> {
         self.issue(1, 1);
     }
 
-    /// A repeated load that is due.
+    /// Before a plain load: the loads of the same word that code without registers repeats, each by `load`, but for those kept back
+    /// for stores.
     #[inline]
-    fn repeat_load(&mut self, region: &T::Region, word: usize) {
-        self.reloads -= WHOLE;
-        self.others -= WHOLE;
-        self.thread.load_unused(region, word);
-    }
-
-    /// Before a plain load: the loads of the same word that code without registers repeats, but for those kept back for stores.
-    #[inline]
-    fn reload(&mut self, region: &T::Region, word: usize) {
+    fn reload(&mut self, load: impl Fn(&mut T)) {
         self.reference();
         self.reloads += self.code.shared_loads as i64 - WHOLE;
         while self.reloads >= RESERVE + WHOLE {
-            self.repeat_load(region, word);
+            self.reloads -= WHOLE;
+            self.others -= WHOLE;
+            load(self.thread);
         }
     }
 
     /// The same before a plain store, which `store` does: code without registers accumulates in memory, so that a load of the word
     /// comes before each further store, as far as loads are due.
     #[inline]
-    fn restore(&mut self, region: &T::Region, word: usize, mut store: impl FnMut(&mut T)) {
+    fn restore(&mut self, load: impl Fn(&mut T), mut store: impl FnMut(&mut T)) {
         self.reference();
         self.restores += self.code.shared_stores as i64 - WHOLE;
         while self.restores >= WHOLE {
@@ -105,7 +100,9 @@ impl<'t, T: Thread> Unoptimised<'t, T> {
             self.others -= WHOLE;
             store(self.thread);
             if self.reloads >= WHOLE {
-                self.repeat_load(region, word);
+                self.reloads -= WHOLE;
+                self.others -= WHOLE;
+                load(self.thread);
             }
         }
         store(self.thread);
@@ -121,24 +118,36 @@ impl<T: Thread> Thread for Unoptimised<'_, T> {
 
     #[inline]
     fn load(&mut self, region: &T::Region, word: usize) -> u64 {
-        self.reload(region, word);
+        self.reload(|thread| thread.load_unused(region, word));
         self.thread.load(region, word)
     }
 
     #[inline]
     fn load_dependent(&mut self, region: &T::Region, word: usize) -> u64 {
-        self.reload(region, word);
+        self.reload(|thread| thread.load_unused(region, word));
         self.thread.load_dependent(region, word)
     }
 
     #[inline]
     fn store(&mut self, region: &T::Region, word: usize, value: u64) {
-        self.restore(region, word, |thread| thread.store(region, word, value));
+        self.restore(|thread| thread.load_unused(region, word), |thread| thread.store(region, word, value));
     }
 
     #[inline]
     fn store_part(&mut self, region: &T::Region, word: usize, value: u64, mask: u64) {
-        self.restore(region, word, |thread| thread.store_part(region, word, value, mask));
+        let load = |thread: &mut T| thread.load_unused(region, word);
+        self.restore(load, |thread| thread.store_part(region, word, value, mask));
+    }
+
+    #[inline]
+    fn load_own(&mut self, region: &T::Region, word: usize) -> u64 {
+        self.reload(|thread| thread.load_private(region, word));
+        self.thread.load_own(region, word)
+    }
+
+    #[inline]
+    fn store_own(&mut self, region: &T::Region, word: usize, value: u64) {
+        self.restore(|thread| thread.load_private(region, word), |thread| thread.store_own(region, word, value));
     }
 
     fn fetch_add(&mut self, region: &T::Region, word: usize, addend: u64) -> u64 {
@@ -246,6 +255,15 @@ mod tests {
             self.stores.push(word);
         }
 
+        fn load_own(&mut self, (): &(), word: usize) -> u64 {
+            self.loads.push(word);
+            7
+        }
+
+        fn store_own(&mut self, (): &(), word: usize, _: u64) {
+            self.stores.push(word);
+        }
+
         fn fetch_add(&mut self, region: &(), word: usize, _: u64) -> u64 {
             self.load(region, word)
         }
@@ -308,6 +326,19 @@ mod tests {
         // They walk round the eight words of the frame.
         assert!(inner.loads.iter().chain(&inner.stores).all(|word| (16..24).contains(word)));
         assert!((16..24).all(|word| inner.loads.contains(&word)));
+    }
+
+    #[test]
+    fn what_a_thread_repeats_of_its_own_data_is_private() {
+        let mut inner = Counting::default();
+        let code = Code { shared_loads: 2500, shared_stores: 4000, private_loads: 0, private_stores: 0, ..CODE };
+        let mut thread = Unoptimised::new(&mut inner, code, &(), 0);
+        for _ in 0..1998 {
+            assert_eq!(thread.load_own(&(), 3), 7);
+        }
+        thread.store_own(&(), 5, 1);
+        // Of the loads, 64 are kept back, of which three stand between the four stores.
+        assert_eq!((inner.shared, inner.loads.len(), inner.stores.len()), (0, 1998 * 5 / 2 - (64 - 3), 4));
     }
 
     #[test]

@@ -113,7 +113,7 @@ fn every_pair_of_molecules_acts_once() {
 fn bodies_are_pulled_by_all_others() {
     for (bodies, steps, opening) in [(2, 2, 100), (3, 1, 0), (300, 2, 0), (300, 3, 50), (1000, 2, 100), (1000, 1, 200)]
     {
-        let program = Workload::Barnes(Barnes { bodies, steps, opening });
+        let program = Workload::Barnes(Barnes { bodies, steps, opening, leaf: 1 });
         let run = run(&program, &shape(THREADS, 1));
         assert_eq!((run.wrong_loads, run.check, run.unordered), (0, Ok(()), None), "{program:?}");
     }
@@ -122,7 +122,7 @@ fn bodies_are_pulled_by_all_others() {
 /// From the second step on costs are known: threads touch about equally much then.
 #[test]
 fn zones_cost_equally_much() {
-    let run = run(&Workload::Barnes(Barnes { bodies: 1000, steps: 3, opening: 50 }), &shape(THREADS, 1));
+    let run = run(&Workload::Barnes(Barnes { bodies: 1000, steps: 3, opening: 50, leaf: 1 }), &shape(THREADS, 1));
     assert_eq!(run.check, Ok(()));
     // Five barriers a step, and that after initialisation; forces come after the fourth.
     let loads = |step: usize| {
@@ -199,12 +199,36 @@ fn panels_that_fan_out_are_changed_by_all() {
     }
 }
 
+/// Subtrees of one thread are its own until they are complete; the result is that of the other schedules.
+#[test]
+fn subtrees_are_changed_by_their_threads_alone() {
+    let meshes = [(43, 14, 1, 8), (6, 5, 4, 8), (6, 5, 4, 1), (30, 1, 1, 4), (1, 1, 1, 2)];
+    for ((length, width, height, panel), threads) in
+        meshes.into_iter().flat_map(|mesh| [1, 3, 8].map(|many| (mesh, many)))
+    {
+        let cholesky = Cholesky { length, width, height, panel, fit: 0, reorder: 0, schedule: 2, matrix: None };
+        let program = Workload::Cholesky(cholesky);
+        let run = run(&program, &shape(threads, 1));
+        assert_eq!((run.check, run.unordered), (Ok(()), None), "{program:?} on {threads}");
+        let mut users = std::collections::BTreeMap::new();
+        for (thread, references) in run.references.iter().enumerate() {
+            for each in references.iter().filter(|each| each.region == 4) {
+                assert_eq!(*users.entry(each.word).or_insert(thread), thread, "{program:?}: word {}", each.word);
+            }
+        }
+        assert!(!users.is_empty(), "{program:?} on {threads}");
+    }
+}
+
 /// Tiles that do not divide the picture, of one pixel, larger than it: each pixel is stored once. It shows spheres, ground and
 /// sky: many colours.
 #[test]
 fn every_pixel_is_drawn_once() {
     for (pixels, tile) in [(24, 5), (10, 1), (7, 64), (1, 1)] {
-        let run = run(&Workload::Raytrace(Raytrace { pixels, tile, generations: 1 }), &shape(THREADS, 1));
+        let run = run(
+            &Workload::Raytrace(Raytrace { pixels, tile, generations: 1, numbered: 1, scene: None }),
+            &shape(THREADS, 1),
+        );
         assert_eq!((run.check, run.unordered), (Ok(()), None), "tiles of {tile}");
         let stores = |each: &&Reference| (each.region, each.kind) == (2, Kind::Store);
         let mut words: Vec<_> = run.references.iter().flatten().filter(stores).map(|each| each.word).collect();

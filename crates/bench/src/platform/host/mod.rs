@@ -119,7 +119,7 @@ impl HostPlatform {
 
     /// How copies were dropped since the latest release, if any were.
     fn dropped_how(&self) -> Option<String> {
-        self.dropped.map(|size| format!("copies dropped by loads of {size} of other memory"))
+        self.dropped.map(|size| format!("copies evicted by loads of {size} of other memory"))
     }
 
     fn failed(error: HostError) -> PlatformError {

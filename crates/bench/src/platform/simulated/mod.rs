@@ -8,11 +8,13 @@ use std::rc::Rc;
 
 use host::memory::PageKind;
 use machine::description::ControllerKind;
+use machine::server::Package;
 use machine::{Description, Topology};
 use record::Conditions;
 use sim::{Options, SimError, Simulator};
-use units::{Bytes, NodeId};
+use units::{Bytes, CpuId, NodeId};
 
+use crate::platform::layout::Kin;
 use crate::platform::{Layout, Measurement, Phase, Platform, PlatformError, Region, Task, check_phase};
 use extents::Extents;
 
@@ -45,7 +47,30 @@ impl Layout {
         let mut layout = Self::new(&description.name, cpus, hops, sizes, description.processor.clock.period())
             .map_err(|error| PlatformError::Failed { machine: description.name.clone(), source: Box::new(error) })?;
         layout.forgets_dropped = forgets_dropped;
+        if let (Some(package), Some(slice)) = (topology.package(), &description.l3_slice) {
+            layout = layout.with_kin((0..topology.processors() as u16).map(|cpu| (CpuId(cpu), kin(package, cpu))));
+            layout.outermost = Bytes(slice.size.0 * package.slices_of(0).len() as u64 + coherent.size.0);
+        }
         Ok(layout)
+    }
+}
+
+/// The groups of a core of a server, each named after its first core.
+fn kin(package: &Package, cpu: u16) -> Kin {
+    let cores = package.cores.len() as u16;
+    let (first, core) = (cpu / cores * cores, cpu % cores);
+    let cluster = |core: u16| package.cluster_of_core(core);
+    let die = |core: u16| package.die_of(package.cores[usize::from(core)]);
+    let group = |same: &dyn Fn(u16) -> bool| {
+        let members = (0..cores).filter(|&other| same(other)).count() as u16;
+        let leader = (0..cores).find(|&other| same(other)).unwrap_or(core);
+        (members < cores).then_some(CpuId(first + leader))
+    };
+    Kin {
+        core: CpuId(cpu),
+        cluster: group(&|other| cluster(other) == cluster(core)),
+        die: group(&|other| die(other) == die(core)),
+        socket: CpuId(first),
     }
 }
 
@@ -91,7 +116,7 @@ impl Platform for SimulatedPlatform {
             Some(pages) => Err(PlatformError::Unsupported {
                 what: format!("have pages of {pages}"),
                 machine: self.layout.machine().to_owned(),
-                reason: "its description says how large its pages are".to_owned(),
+                reason: "the page size is set in its description".to_owned(),
             }),
         }
     }
@@ -148,7 +173,7 @@ impl Platform for SimulatedPlatform {
             return Err(PlatformError::Unsupported {
                 what: format!("run {:?}", task.kernel),
                 machine: self.layout.machine().to_owned(),
-                reason: "its processors have no accesses that pass their caches".to_owned(),
+                reason: "its processors have no non-temporal accesses".to_owned(),
             });
         }
         let turn = Rc::new(Cell::new(0));

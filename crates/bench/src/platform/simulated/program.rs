@@ -60,8 +60,15 @@ pub(super) fn program(task: Task, extents: Rc<Extents>, role: Role, result: Rc<C
         let started = thread.now();
         let racing = role.racing;
         let course = Course { extents, task, role };
+        // Lists are laid out in the order of addresses, which a prefetcher would see through. Intel MLC turns it off, too.
+        let visits_lists = matches!(
+            course.task.kernel,
+            Kernel::Walk { .. } | Kernel::Modify { .. } | Kernel::CompareExchange | Kernel::PingPong
+        );
+        thread.use_prefetcher(!visits_lists);
         let steps = course.execute(thread);
         let elapsed = thread.now().since(started);
+        thread.use_prefetcher(true);
         result.set(Measurement { elapsed, steps, disturbance: Disturbance::default() });
         if racing {
             thread.request_stop();

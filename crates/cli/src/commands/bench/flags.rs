@@ -14,16 +14,16 @@ use crate::size::Kib;
 /// How thoroughly to measure.
 #[derive(Args, Debug, Clone)]
 pub struct ThoroughnessFlags {
-    /// How often each measurement is repeated [default: 3 in a simulation, 11 on this computer].
+    /// Samples of each measurement [default: 3 in a simulation, 11 on this computer].
     #[arg(long, value_name = "N")]
     iterations: Option<u32>,
-    /// Lines in a requester's list or array [default: by experiment].
+    /// Cache lines in a requester's list or array [default: by experiment].
     #[arg(long, value_name = "N")]
     lines: Option<u64>,
-    /// In suites, how many nodes to visit at each distance [default: all].
+    /// In suites: nodes measured at each distance [default: all].
     #[arg(long, value_name = "N")]
     nodes_per_distance: Option<usize>,
-    /// Seed of random choices: of simulated hardware (cache replacement), of lists on this computer.
+    /// Random seed: cache replacement in a simulation, order of lists on this computer.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(super) seed: u64,
 }
@@ -36,10 +36,10 @@ impl ThoroughnessFlags {
     pub fn scope(&self, defaults: Settings) -> Result<SuiteScope, Failure> {
         let mut settings = defaults;
         if self.nodes_per_distance == Some(0) {
-            return Err(Failure::flag("--nodes-per-distance", 0, "nothing would be measured", "1 or more"));
+            return Err(Failure::flag("--nodes-per-distance", 0, "no measurement would be made", "1 or more"));
         }
         if self.iterations == Some(0) {
-            return Err(Failure::flag("--iterations", 0, "nothing would be measured", "1 or more"));
+            return Err(Failure::flag("--iterations", 0, "no measurement would be made", "1 or more"));
         }
         settings.iterations = self.iterations.unwrap_or(settings.iterations);
         settings.lines = self.lines;
@@ -56,16 +56,16 @@ impl ThoroughnessFlags {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Restart search")]
 pub(super) struct RestartFlags {
-    /// Steps in the moving window [default: 13].
+    /// Steps of the moving window [default: 13].
     #[arg(long, value_name = "STEPS")]
     pub(super) window: Option<usize>,
-    /// How far the moving mean may wander either way, in ns [default: 5].
+    /// Tolerance of the moving mean, in ns [default: 5].
     #[arg(long, value_name = "NS")]
     pub(super) bound: Option<f64>,
-    /// Steps for which it must stay put [default: 19].
+    /// Steps for which it must stay within the tolerance [default: 19].
     #[arg(long, value_name = "STEPS")]
     pub(super) stable: Option<usize>,
-    /// The most work instructions to try [default: 256].
+    /// Largest number of work instructions tried [default: 256].
     #[arg(long, value_name = "N")]
     pub(super) max_work: Option<u32>,
 }
@@ -74,26 +74,26 @@ pub(super) struct RestartFlags {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Arrays and lists")]
 pub(super) struct ArrayFlags {
-    /// The array of area-read, loaded-read and P3 experiments, in KiB [default: 32768 in a simulation, 65536 on this
+    /// Array size of area-read, loaded-read and P3 experiments, in KiB [default: 32768 in a simulation, 65536 on this
     /// computer].
     #[arg(long, value_name = "KIB")]
     array: Option<Kib>,
-    /// The stride over that array, in bytes [default: 128 in a simulation, 256 on this computer].
+    /// Stride in that array, in bytes [default: 128 in a simulation, 256 on this computer].
     #[arg(long, value_name = "BYTES")]
     stride: Option<u64>,
-    /// Lines from one element of a latency list to the next [default: 1 in a simulation, 4 on this computer].
+    /// Spacing of the elements of latency lists, in lines [default: 1 in a simulation, 4 on this computer].
     #[arg(long, value_name = "LINES")]
     spacing: Option<u64>,
-    /// The chunks of region-read, in KiB [default: 16384].
+    /// Chunk size of region-read, in KiB [default: 16384].
     #[arg(long, value_name = "KIB")]
     chunk: Option<Kib>,
-    /// Loads and stores in a row of the traffic of loaded-read [default: 1:0].
+    /// Ratio of loads to stores of the traffic of loaded-read [default: 1:0].
     #[arg(long, value_name = "READS:WRITES")]
     traffic: Option<String>,
-    /// Cycles that the traffic idles between its accesses [default: 0].
+    /// Idle cycles between accesses of the traffic [default: 0].
     #[arg(long, value_name = "CYCLES")]
     pause: Option<u32>,
-    /// Round trips of a sample of ping-pong [default: 64 in a simulation, 1000 on this computer].
+    /// Round trips per sample of ping-pong [default: 64 in a simulation, 1000 on this computer].
     #[arg(long, value_name = "N")]
     round_trips: Option<u64>,
 }
@@ -115,7 +115,12 @@ impl ArrayFlags {
             let Some((reads, writes)) =
                 numbers.filter(|&(reads, writes): &(u32, u32)| (1..=64).contains(&reads.saturating_add(writes)))
             else {
-                return Err(Failure::flag("--traffic", mix, "no mix", "READS:WRITES, together 1 to 64, as in 2:1"));
+                return Err(Failure::flag(
+                    "--traffic",
+                    mix,
+                    "not a mix of reads and writes",
+                    "READS:WRITES, together 1 to 64, as in 2:1",
+                ));
             };
             settings.traffic = Traffic { reads, writes, ..settings.traffic };
         }
@@ -127,11 +132,11 @@ impl ArrayFlags {
 /// The order of a list, on the command line.
 #[derive(ValueEnum, Clone, Copy, Debug)]
 enum OrderName {
-    /// By address: hardware prefetchers follow.
+    /// By address (hardware prefetchers are effective).
     Ascending,
-    /// At random all over the list.
+    /// Random over the whole list.
     Random,
-    /// At random within a page, page by page.
+    /// Random within a page, page by page.
     PageLocal,
 }
 
@@ -139,21 +144,21 @@ enum OrderName {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "This computer only")]
 pub(super) struct HostFlags {
-    /// Measure less often and leave out what takes long: a few seconds.
+    /// Take fewer samples and omit long measurements: a few seconds.
     #[arg(long)]
     pub(super) quick: bool,
-    /// Take no more samples after so many seconds, but three of each measurement at least; 0 for as long as it takes [default:
-    /// 45, or 7 if quick, for the overview; 0 for all else].
+    /// Stop sampling after N seconds, but take at least three samples of each measurement; 0: no limit [default: 45, or 7
+    /// with --quick, for the overview; otherwise 0].
     #[arg(long, value_name = "N")]
     pub(super) seconds: Option<u64>,
-    /// Draw latency by area and latency against load into DIRECTORY, as far as they are measured.
+    /// Write plots into DIRECTORY: latency by size, loaded latency, and heat maps of cores and nodes, as far as measured.
     #[arg(long, value_name = "DIRECTORY")]
     pub(super) svg: Option<PathBuf>,
-    /// The pages of the memory measured: base (of the kernel's own size), thp, or those of a pool, such as 2M [default: base; suites that compare
-    /// kinds use them all].
+    /// Pages of the measured memory: base (the kernel's page size), thp, or a huge-page pool such as 2M [default: base; suites
+    /// that compare kinds use all].
     #[arg(long, value_name = "KIND")]
     pub(super) pages: Option<String>,
-    /// In which order lists are walked [default: random].
+    /// Order of the elements of lists [default: random].
     #[arg(long, value_name = "ORDER")]
     order: Option<OrderName>,
 }
@@ -177,7 +182,7 @@ impl HostFlags {
         match given.into_iter().find_map(|(flag, value)| Some((flag, value?))) {
             None => Ok(()),
             Some((flag, value)) => {
-                Err(Failure::flag(flag, value, "a simulated machine has no such choice", "it with -m host only"))
+                Err(Failure::flag(flag, value, "not applicable to a simulated machine", "only with -m host"))
             }
         }
     }

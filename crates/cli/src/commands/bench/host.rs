@@ -59,10 +59,12 @@ impl BenchCommand {
             true => suite.plans(platform.layout(), &scope).map_err(Failure::input)?,
         };
         if !self.output.replaces_table() {
-            print(headline(&platform))?;
+            print(report::paragraph(&headline(&platform), &self.output.view()))?;
         }
         let mut output: Output<Record> = self.output.open()?.of(&provenance::of_host(platform.inventory()));
-        output.tell_early(|records| tables(TITLE, records));
+        let view = self.output.view();
+        let early = view.clone();
+        output.tell_early(move |records| tables(TITLE, records, &early));
         let limit = self.host.limit(self.experiments.is_empty() && suite == Suite::Overview);
         let outcomes = measure_here(&plans, &mut platform, limit, &mut output)?;
         let records: Vec<Record> = outcomes.iter().flat_map(Outcome::records).cloned().collect();
@@ -70,7 +72,11 @@ impl BenchCommand {
             draw_curves(self.output.files(), &records, directory)?;
         }
         if output.wants_table() {
-            print(tables(TITLE, &records))?;
+            print(if self.experiments.is_empty() {
+                self.suite_tables(suite, TITLE, &records, &view)
+            } else {
+                tables(TITLE, &records, &view)
+            })?;
         }
         output.finish()
     }
@@ -135,7 +141,7 @@ fn measure_here(
     }
     told.iter().for_each(|failure| eprintln!("not measured: {failure}"));
     match outcomes.is_empty() && !failures.is_empty() {
-        true => Err(Failure::run("nothing could be measured")),
+        true => Err(Failure::run("no measurement succeeded")),
         false => Ok(outcomes),
     }
 }
@@ -143,8 +149,9 @@ fn measure_here(
 /// Draws what the records have curves for.
 fn draw_curves(files: Files, records: &[Record], directory: &Path) -> Result<(), Failure> {
     let plots = [("hierarchy", report::area_curves(records)), ("loaded", report::load_curves(records))];
-    let found = plots.into_iter().filter_map(|(name, plot)| Some((name.to_owned(), plot?)));
-    draw(files, directory, &found.collect::<Vec<_>>())
+    let plots = plots.into_iter().filter_map(|(name, plot)| Some((name.to_owned(), plot?.svg())));
+    let matrices = report::matrices(records).into_iter().map(|(name, matrix)| (name, matrix.svg()));
+    draw(files, directory, plots.chain(matrices).collect())
 }
 
 /// What is measured by which clock, and what this computer keeps from being measured.
@@ -159,14 +166,14 @@ fn headline(platform: &HostPlatform) -> String {
     let (here, _) = current_cpu();
     lines.extend(Watch::new(here, clock).missing().iter().map(|missing| format!("note: {missing}\n")));
     if CoreClock::new().is_ok_and(|core| !core.measure(clock).agrees()) {
-        lines.push("note: two ways to measure the cores' clock disagree: figures in cycles are doubtful\n".to_owned());
+        lines.push("note: two measurements of the core clock disagree: figures in cycles are unreliable\n".to_owned());
     }
     let pauses = gaps(clock, LISTENING);
     if pauses.longest > SHORT_PAUSE {
         let ms = |time: units::Duration| time.as_seconds() * 1e3;
         lines.push(format!(
-            "note: this thread stood still {} times in {:.0} ms, for {:.1} ms at the longest: interrupts, other programs or a \
-             hypervisor\n",
+            "note: thread was descheduled {} times in {:.0} ms, {:.1} ms at most (interrupts, other programs or a \
+             hypervisor)\n",
             pauses.count,
             ms(pauses.watched),
             ms(pauses.longest)
@@ -174,9 +181,7 @@ fn headline(platform: &HostPlatform) -> String {
     }
     let usable = inventory.usable_cpus();
     if let [only] = usable[..] {
-        lines.push(format!(
-            "note: only CPU {only} may be used: nothing passes between processors, and there is no latency under load\n"
-        ));
+        lines.push(format!("note: only CPU {only} is usable: no core-to-core and no loaded latency\n"));
     }
     lines.push("\n".to_owned());
     lines.concat()
@@ -202,8 +207,8 @@ fn alike(failures: &[(String, String)]) -> Vec<String> {
 fn and_others(others: usize) -> String {
     match others {
         0 => String::new(),
-        1 => " (and so another measurement)".to_owned(),
-        others => format!(" (and so {others} other measurements)"),
+        1 => " (1 other measurement likewise)".to_owned(),
+        others => format!(" ({others} other measurements likewise)"),
     }
 }
 
@@ -236,11 +241,11 @@ mod tests {
         let failures = [
             failed("lmbench-read UOWN", "16 pages of 2 MiB are needed"),
             failed("area-read UOWN", "0 pages of 2 MiB are needed"),
-            failed("lmbench-read CEXH", "CPU 1 is not ours"),
+            failed("lmbench-read CEXH", "CPU 1 is offline"),
             failed("lmbench-rdex UOWN", "512 pages of 2 MiB are needed"),
         ];
         let told = alike(&failures);
-        let first = "lmbench-read UOWN: 16 pages of 2 MiB are needed (and so 2 other measurements)";
-        assert_eq!(told, [first, "lmbench-read CEXH: CPU 1 is not ours"]);
+        let first = "lmbench-read UOWN: 16 pages of 2 MiB are needed (2 other measurements likewise)";
+        assert_eq!(told, [first, "lmbench-read CEXH: CPU 1 is offline"]);
     }
 }

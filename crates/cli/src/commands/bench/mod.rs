@@ -4,9 +4,10 @@ mod flags;
 mod host;
 mod simulated;
 
-use bench::{Experiment, Layout, Placement, Plan, PlanError, Settings, State, SuiteScope};
+use bench::{Experiment, Layout, Placement, Plan, PlanError, Settings, State, Suite, SuiteScope};
 use clap::Args;
 use record::Record;
+use report::View;
 use units::{CpuId, Duration, NodeId};
 
 use crate::failure::Failure;
@@ -21,48 +22,48 @@ use flags::{ArrayFlags, HostFlags, RestartFlags};
   lmbench-read lmbench-rdex lmbench-upgrd     back-to-back latency of loads, stores, upgrades
   restart-read restart-rdex                   restart latency
   bw-read bw-rdsh bw-rdex bw-zero bw-upgrd    bandwidth
-  bwmp-read                                   bandwidth of several readers, stopped together
-  bw-read-nt bw-write-nt                      bandwidth of accesses that pass the caches
-  stream-copy -scale -add -triad              bandwidth of the loops of STREAM
-  lmbench-cas ping-pong                       atomic exchange; one way of a line handed back and forth
-  area-read                                   latency all over an array (--array, --stride)
-  loaded-read                                 latency under the others' traffic (--traffic, --pause)
+  bwmp-read                                   aggregate bandwidth of several readers
+  bw-read-nt bw-write-nt                      bandwidth of non-temporal accesses
+  stream-copy -scale -add -triad              bandwidth of the STREAM loops
+  lmbench-cas ping-pong                       compare-and-swap; one-way latency of a line handed back and forth
+  area-read                                   latency of random accesses to an array (--array, --stride)
+  loaded-read                                 loaded latency, with traffic of other CPUs (--traffic, --pause)
   p3-ru p3-rmw                                one point of a P3 diagram (--array, --stride)
 
 Examples:
   ccnuma bench
-      this computer: hierarchy, transactions by place, bandwidths, latency under load
+      this computer: hierarchy, transactions by owner, bandwidths, loaded latency
   ccnuma bench --quick --pages 2M
       the same in a few seconds, on pages of a huge-page pool
   ccnuma bench --home 0 --local 1 --remote 0 --state DEXD lmbench-read
-      CPU 1 of this computer reads lines of node 0 that CPU 0 has modified
+      CPU 1 of this computer reads lines of node 0 modified by CPU 0
   ccnuma bench -m arctic --suite local
-      the table of local results, beside the published one where there is one
+      local results with published ones where available
   ccnuma bench -m arctic --home 1 --local 2 --remote 0 --state CEXM lmbench-read --json
-      CPU 2 reads lines of node 1 that CPU 0 owned and dropped
+      CPU 2 reads lines of node 1 owned and silently evicted by CPU 0
   ccnuma bench -m arctic --suite interventions --csv=interventions.csv
   ccnuma bench -m mine.toml --local 0 --local 1 bwmp-read")]
 pub struct BenchCommand {
     #[command(flatten)]
     machine: MachineFlag,
-    /// What to measure, one or more; without any, the suite.
+    /// Experiments to run [default: the suite].
     #[arg(value_name = "EXPERIMENT", conflicts_with = "suite")]
     experiments: Vec<String>,
-    /// Run a suite whose placements follow from the topology: local remote interventions invalidations random-sharers
-    /// hierarchy places cores nodes bandwidth loaded regions overview all [default: overview of this computer, local of a
+    /// Run a suite, with placements derived from the topology: local remote interventions invalidations random-sharers
+    /// hierarchy places cores nodes bandwidth loaded regions mlc overview all [default: overview of this computer, local of a
     /// simulated one].
     #[arg(long, value_name = "SUITE", conflicts_with_all = ["state", "home", "local", "remote"])]
     suite: Option<String>,
     /// Coherence state of the lines: UOWN SHRD CEXH CEXM DEXD DEXT [default: UOWN].
     #[arg(long, value_name = "STATE")]
     state: Option<String>,
-    /// The node whose memory holds the lines [default: 0].
+    /// Home node of the lines [default: 0].
     #[arg(long, value_name = "NODE")]
     home: Option<u16>,
-    /// A requesting CPU (repeatable) [default: the first CPU of the home].
+    /// Requesting CPU (repeatable) [default: the first CPU of the home node].
     #[arg(long, value_name = "CPU")]
     local: Vec<u16>,
-    /// A CPU that owns or shares the lines (repeatable).
+    /// CPU that owns or shares the lines (repeatable).
     #[arg(long, value_name = "CPU")]
     remote: Vec<u16>,
     #[command(flatten)]
@@ -78,10 +79,10 @@ pub struct BenchCommand {
 }
 
 /// The tables of records, each after an empty line but the first.
-fn tables(title: &str, records: &[Record]) -> String {
+fn tables(title: &str, records: &[Record], view: &View) -> String {
     let levels = experiments::fitting::levels_in_words(records);
-    let tables = report::series_tables(title, records, &levels);
-    tables.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    let tables = report::series_tables(title, records, &levels, view);
+    tables.iter().map(|table| table.shown(view)).collect::<Vec<_>>().join("\n")
 }
 
 impl BenchCommand {
@@ -109,13 +110,18 @@ impl BenchCommand {
                 return Err(Failure::flag(
                     "--bound",
                     bound,
-                    "the restart search cannot end",
+                    "the restart search would not terminate",
                     "a positive number of ns",
                 ));
             }
             search.bound = Duration::from_ns(bound);
         }
         Ok(scope)
+    }
+
+    /// The tables of a suite, or its text in the layout of Intel MLC.
+    fn suite_tables(&self, suite: Suite, title: &str, records: &[Record], view: &View) -> String {
+        if suite == Suite::Mlc { report::mlc(title, records) } else { tables(title, records, view) }
     }
 
     /// A suite derives its placements: those that were given would be ignored.
@@ -130,7 +136,7 @@ impl BenchCommand {
             None => Ok(()),
             Some((flag, value)) => {
                 let names = Experiment::ALL.map(Experiment::name).join(" ");
-                Err(Failure::flag(flag, value, "a placement needs an EXPERIMENT", names))
+                Err(Failure::flag(flag, value, "requires an EXPERIMENT", names))
             }
         }
     }

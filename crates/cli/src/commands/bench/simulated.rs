@@ -1,12 +1,12 @@
 //! `ccnuma bench` on a simulated machine: independent plans on all cores, published figures beside ours.
 
-use bench::{Layout, Plan, Settings, Suite};
+use bench::{Layout, Plan, Suite};
 use experiments::measurement::Measurement;
-use experiments::{ExperimentError, Outcome, Outcomes, Reproduction, parallel, run_plan};
+use experiments::{ExperimentError, Outcome, Outcomes, Reproduction, parallel, run_plan, suite_settings};
 use machine::Resolved;
 use record::Record;
 
-use super::{BenchCommand, tables};
+use super::BenchCommand;
 use crate::failure::Failure;
 use crate::output::{Output, print};
 use crate::progress;
@@ -19,19 +19,18 @@ impl BenchCommand {
     pub(super) fn run_simulated(&self, machine: &Resolved) -> Result<(), Failure> {
         self.host.refuse()?;
         let layout = Layout::simulated(&machine.description).map_err(Failure::input)?;
-        let sharers_drop = layout.forgets_dropped.then_some(false);
-        let scope = self.scope(Settings { sharers_drop, ..Settings::simulated() })?;
-        let title = &machine.description.title;
+        let scope = self.scope(suite_settings(&layout))?;
+        let (title, view) = (&machine.description.title, self.output.view());
         if !self.experiments.is_empty() {
             let plans = self.plans(&layout, &scope.settings)?;
-            let table = |records: &[Record], _: Vec<_>| print(report::measurements(title, records));
+            let table = |records: &[Record], _: Vec<_>| print(report::measurements(title, records).shown(&view));
             return self.measure(machine, &plans, table);
         }
         self.refuse_placement()?;
         let suite: Suite = self.suite.as_deref().unwrap_or("local").parse().map_err(Failure::input)?;
         let plans = suite.plans(&layout, &scope).map_err(Failure::input)?;
         if !suite.is_of_the_thesis() {
-            return self.measure(machine, &plans, |records, _| print(tables(title, records)));
+            return self.measure(machine, &plans, |records, _| print(self.suite_tables(suite, title, records, &view)));
         }
         let published = Reproduction::of_suite(suite, &machine.description, scope).map_err(Failure::input)?;
         self.measure(machine, &plans, |_, outcomes| {
@@ -39,7 +38,7 @@ impl BenchCommand {
             let measured = plans.iter().zip(outcomes);
             let outcomes: Outcomes =
                 measured.map(|(plan, outcome)| (of(plan), Outcome::Bench(Box::new(outcome)))).collect();
-            crate::commands::reproduce::print_tables(&published, &outcomes)
+            crate::commands::reproduce::print_tables(&published, &outcomes, &view)
         })
     }
 
@@ -51,8 +50,8 @@ impl BenchCommand {
         table: impl FnOnce(&[Record], Vec<bench::Outcome>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let mut output: Output<Record> = self.output.open()?;
-        let title = machine.description.title.clone();
-        output.tell_early(move |records| report::measurements(&title, records).to_string());
+        let (title, view) = (machine.description.title.clone(), self.output.view());
+        output.tell_early(move |records| report::measurements(&title, records).shown(&view));
         output.describe(&experiments::description_row(machine))?;
         let bar = progress::bar(plans.len(), "experiments");
         let (options, description) = (self.thoroughness.simulation(), &machine.description);

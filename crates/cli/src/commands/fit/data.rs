@@ -25,16 +25,16 @@ pub(super) fn read(files: &[PathBuf], flag: &MachineFlag, most_caches: Option<us
     let Some((first, provenance)) = records.first().cloned() else {
         let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
         let accepted = "a file that `ccnuma bench --json=FILE` wrote";
-        return Err(Failure::flag("DATA", names.join(" "), "there is no record in it", accepted));
+        return Err(Failure::flag("DATA", names.join(" "), "contains no records", accepted));
     };
     let name = first.machine;
     if let Some((other, _)) = records.iter().find(|(record, _)| record.machine != name) {
-        let problem = format!("its records are of several machines, {name} and {}", other.machine);
+        let problem = format!("records of several machines, {name} and {}", other.machine);
         return Err(Failure::flag("DATA", files[0].display(), problem, "records of one machine"));
     }
     if let Some((_, other)) = records.iter().find(|(_, other)| other.host != provenance.host) {
         let of = |host: &Option<String>| host.clone().unwrap_or_else(|| "a simulation".to_owned());
-        let problem = format!("its records are of several computers, {} and {}", of(&provenance.host), of(&other.host));
+        let problem = format!("records of several computers, {} and {}", of(&provenance.host), of(&other.host));
         return Err(Failure::flag("DATA", files[0].display(), problem, "records of one computer"));
     }
     let records: Vec<Record> = records.into_iter().map(|(record, _)| record).collect();

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use experiments::fitting::{Analysis, Comparison, compare, disagreement, findings, unloaded};
 use record::FitRow;
-use report::{Column, Table};
+use report::{Cell, Column, Table, Tone, View};
 
 use super::Measured;
 use crate::failure::Failure;
@@ -27,12 +27,13 @@ pub(super) fn confirm(
     measured: &Measured,
     analyses: &[Analysis],
     output: &mut Output<FitRow>,
+    view: &View,
 ) -> Result<Option<String>, Failure> {
     let found = match findings(&measured.identity, analyses, &measured.records) {
         Ok(found) => found,
         Err(error) if file.is_some() => return Err(Failure::run(error)),
         Err(error) => {
-            eprintln!("not confirmed by a simulation: {error}");
+            eprintln!("simulation could not confirm the fit: {error}");
             return Ok(None);
         }
     };
@@ -43,27 +44,27 @@ pub(super) fn confirm(
     let rows = progress::during("simulation of the described machine", compared).map_err(Failure::run)?;
     let disagreement = disagreement(&rows);
     if let Some((_, mut file)) = file {
-        let warning = disagreement.iter().map(|words| format!("# NOT CONFIRMED by its own simulation: {words}\n"));
+        let warning = disagreement.iter().map(|words| format!("# NOT CONFIRMED by simulation: {words}\n"));
         file.write_all((warning.collect::<String>() + &text).as_bytes())?;
         file.complete()?;
     }
     rows.iter().try_for_each(|row| output.write(&row.row(&measured.name)))?;
     if output.wants_table() {
-        print(table(&measured.name, &description.name, &rows))?;
+        print(table(&measured.name, &description.name, &rows).shown(view))?;
     }
     Ok(disagreement)
 }
 
 fn table(measured: &str, simulated: &str, rows: &[Comparison]) -> Table {
     let mut table = Table::new(
-        format!("{measured} beside {simulated}, the machine that was described and simulated on the same plans"),
+        format!("confirmation: {measured} measured, {simulated} simulated with the same experiments"),
         vec![
-            Column::text(""),
+            Column::text("parameter"),
             Column::number("measured", ""),
             Column::number("simulated", ""),
             Column::text("unit"),
-            Column::text(""),
-            Column::number("simulated less measured", "%"),
+            Column::number("error", "%"),
+            Column::text("result"),
         ],
     );
     for row in rows {
@@ -73,17 +74,17 @@ fn table(measured: &str, simulated: &str, rows: &[Comparison]) -> Table {
         };
         let dash = || "-".to_owned();
         table.row([
-            row.name.clone(),
-            number(row.measured),
-            row.simulated.map_or_else(dash, number),
-            row.unit.to_string(),
-            if row.agrees { String::new() } else { "NOT CONFIRMED".to_owned() },
-            row.error_pct().map_or_else(dash, |error| format!("{error:+.1}")),
+            Cell::from(row.name.clone()),
+            number(row.measured).into(),
+            row.simulated.map_or_else(dash, number).into(),
+            row.unit.to_string().into(),
+            row.error_pct().map_or_else(dash, |error| format!("{error:+.1}")).into(),
+            if row.agrees { Cell::default() } else { Cell::new("NOT CONFIRMED", Tone::Bad) },
         ]);
     }
     if rows.iter().any(|row| row.simulated.is_none()) {
-        table.note("-: descriptions hold a first and a last cache; what is between them is measured and not described");
+        table.note("-: measured only; a description has a first and a last cache level");
     }
-    table.note("the comments of the description say what was measured, calibrated and assumed");
+    table.note("comments in the description state which values were measured, calibrated or assumed");
     table
 }

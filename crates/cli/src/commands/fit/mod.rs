@@ -10,32 +10,33 @@ use clap::Args;
 use experiments::fitting::{Analysis, AnnouncedCache, Identity, Model, Surroundings, analyse, beside_announced};
 use experiments::{System, Systems};
 use record::{FitRow, Format, Provenance, Record, RecordWriter, Row};
+use report::View;
 
 use crate::failure::Failure;
-use crate::output::{Files, Kind, Output, OutputFlags, Whole, draw, make_drawings, print};
+use crate::output::{Files, Kind, Output, OutputFlags, Whole, draw, drawn, make_drawings, print};
 use crate::platform::{Machine, MachineFlag};
 use crate::progress;
 use crate::size::Mib;
 
-/// Fit a model of the memory hierarchy to measurements: what its parts cost, with errors.
+/// Fit a model of the memory hierarchy to measurements: parameters with errors.
 #[derive(Args, Debug)]
 #[command(after_help = "Models:
   caches   sizes, lines, ways, TLB: from a P3 diagram and lists of growing size
-  remote   local latency, remote penalty, router delay: from latencies of every node's memory
-  seidl    the hierarchy as a step function: from random windows of growing areas; where the machine is
-           described, with the constants of Seidl's paper, else with as many levels as the data support
+  remote   local latency, remote penalty, router delay: from memory latencies of every node
+  seidl    the hierarchy as a step function: from random windows of growing size; for a described machine with the
+           constants of Seidl's paper, otherwise with as many levels as the data support
 
-Beside what was found stands what the machine's description holds, where there is one, and on this computer what
-its kernel announces. What the data do not determine has no number.
+Fitted values are printed with those of the machine's description if there is one, or, on this computer, with those
+announced by the kernel. Parameters that the data do not determine have no value.
 
-A machine that nobody described is described from the fit of all models and simulated on the same plans: level by level,
-measured and simulated figures stand beside each other. Exit code 1 if a time differs by more than a tenth and a cycle,
-or a size by more than a factor of 1.5: the fit is not confirmed then.
+A machine without a description is described from the fit of all models and simulated with the same experiments; measured
+and simulated figures are compared level by level. Exit code 1 (not confirmed) if a time differs by more than 10 % plus a
+cycle, or a size by more than a factor of 1.5.
 
 Examples:
   ccnuma fit                             measure this computer and fit all models
-  ccnuma fit --machine-out mine.toml     describe it, so that `ccnuma bench -m mine.toml` simulates it
-  ccnuma fit -m dresden --model remote   recover what the description of a simulated machine holds
+  ccnuma fit --machine-out mine.toml     describe it, to simulate it by `ccnuma bench -m mine.toml`
+  ccnuma fit -m dresden --model remote   recover the parameters of a simulated machine
   ccnuma fit -m dresden --model seidl --svg plots
                                          residuals of Seidl's model, drawn into plots/
   ccnuma bench -m arctic --suite remote --json=remote.jsonl
@@ -43,26 +44,25 @@ Examples:
 pub struct FitCommand {
     #[command(flatten)]
     machine: MachineFlag,
-    /// Files of records, as `ccnuma bench --json=FILE` and `--data-out` write them; without any, what the models need is
-    /// measured.
+    /// Files of records from `ccnuma bench --json=FILE` or `--data-out`; without files, the required measurements are made.
     #[arg(value_name = "DATA")]
     data: Vec<PathBuf>,
-    /// What to fit: seidl remote caches all.
+    /// Model to fit: seidl remote caches all.
     #[arg(long, value_name = "MODEL", default_value = ALL)]
     model: String,
-    /// The largest area of the window probe, in MiB [default: 8192 in a simulation, 1024 on this computer].
+    /// Largest size of the window probe, in MiB [default: 8192 in a simulation, 1024 on this computer].
     #[arg(long, value_name = "MIB")]
     largest: Option<Mib>,
-    /// Find no more caches than this [default: as many as the kernel announces when this computer is measured, else any number].
+    /// Largest number of cache levels [default: as announced by the kernel for this computer, otherwise no limit].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=MOST_CACHES))]
     most_caches: Option<u8>,
-    /// Write the records that were measured to FILE, one JSON object a line.
+    /// Write the measured records to FILE, one JSON object per line.
     #[arg(long, value_name = "FILE", conflicts_with = "data")]
     data_out: Option<PathBuf>,
-    /// Write a description of the measured machine to FILE, and simulate it to compare.
+    /// Write a description of the measured machine to FILE, and confirm it by simulation.
     #[arg(long, value_name = "FILE")]
     machine_out: Option<PathBuf>,
-    /// Draw measurements, models and residuals into DIRECTORY.
+    /// Write plots of measurements, models and residuals into DIRECTORY.
     #[arg(long, value_name = "DIRECTORY")]
     svg: Option<PathBuf>,
     #[command(flatten)]
@@ -113,7 +113,7 @@ impl FitCommand {
             let rows = analysis.rows(&measured.name);
             rows.iter().try_for_each(|row| output.write(row))?;
             if output.wants_table() {
-                print(Self::table(analysis, &rows, &measured.name))?;
+                print(Self::table(analysis, &rows, &measured.name, &self.output.view()))?;
             }
         }
         failures.iter().for_each(|failure| eprintln!("not fitted: {failure}"));
@@ -124,14 +124,14 @@ impl FitCommand {
         let unknown = measured.system.is_none() && self.model == ALL;
         let file = self.machine_out.as_deref().zip(description);
         let differs = match unknown || file.is_some() {
-            true => description::confirm(file, &measured, &analyses, &mut output)?,
+            true => description::confirm(file, &measured, &analyses, &mut output, &self.output.view())?,
             false => None,
         };
         output.finish()?;
         match differs {
             None => Ok(()),
             Some(words) => Err(Failure::run(format!(
-                "NOT CONFIRMED: the machine that follows from the fit is another one: {words}"
+                "NOT CONFIRMED: the simulation of the fitted machine differs from the measurements: {words}"
             ))),
         }
     }
@@ -148,8 +148,8 @@ impl FitCommand {
         }
         let model: Model = self.model.parse().map_err(Failure::input)?;
         if let Some(path) = &self.machine_out {
-            let problem = format!("--model {model} alone does not find all that a description needs");
-            return Err(Failure::flag("--machine-out", path.display(), problem, "it with --model all"));
+            let problem = format!("a description needs all models, not only {model}");
+            return Err(Failure::flag("--machine-out", path.display(), problem, "--model all"));
         }
         Ok(vec![model])
     }
@@ -160,7 +160,7 @@ impl FitCommand {
         if let Some(path) = &self.machine_out
             && path.extension().is_none_or(|extension| extension != "toml")
         {
-            let problem = "a machine is found by a name that ends in .toml";
+            let problem = "the name of a machine file must end in .toml";
             return Err(Failure::flag("--machine-out", path.display(), problem, "FILE.toml"));
         }
         if let Some(directory) = &self.svg {
@@ -194,18 +194,18 @@ impl FitCommand {
     }
 
     /// The table of a model, with its notes.
-    fn table(analysis: &Analysis, rows: &[FitRow], machine: &str) -> String {
+    fn table(analysis: &Analysis, rows: &[FitRow], machine: &str, view: &View) -> String {
         let mut table = report::fits(&format!("{machine}: {}", title(analysis.model)), rows);
         analysis.notes.iter().for_each(|note| table.note(note));
-        format!("{table}\n")
+        format!("{}\n", table.shown(view))
     }
 }
 
 fn title(model: Model) -> &'static str {
     match model {
-        Model::Seidl => "the hierarchy behind random windows (Seidl 1997)",
+        Model::Seidl => "memory hierarchy from random windows (Seidl 1997)",
         Model::Remote => "latency by distance (Prestor 2001 section 4.3.2)",
-        Model::Caches => "caches and translation (Prestor 2001 section 2.1)",
+        Model::Caches => "caches and TLB (Prestor 2001 section 2.1)",
     }
 }
 
@@ -229,7 +229,7 @@ fn draw_all(files: Files, analyses: &[Analysis], directory: &Path) -> Result<(),
         let named = |(name, plot): &(String, _)| (format!("{}-{name}", analysis.model), Clone::clone(plot));
         analysis.plots.iter().map(named).collect::<Vec<_>>()
     };
-    draw(files, directory, &analyses.iter().flat_map(of_model).collect::<Vec<_>>())
+    draw(files, directory, drawn(analyses.iter().flat_map(of_model).collect()))
 }
 
 /// The machine of `description` as analyses need it.

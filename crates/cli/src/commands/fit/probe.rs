@@ -107,7 +107,7 @@ fn measure_plans(
         let records: Vec<Record> = trials.iter().map(|trial| trial.clone().outcome(platform.layout()).record).collect();
         let doubtful = doubtful(&records, most_caches);
         let mut again: Vec<Trial> = doubtful.iter().map(|&number| trials[number].clone()).collect();
-        let bar = progress::bar(rounds::samples_of(&again, HOST_SAMPLES) as usize, "samples taken again");
+        let bar = progress::bar(rounds::samples_of(&again, HOST_SAMPLES) as usize, "retaken samples");
         rounds::interleaved(&mut again, platform, HOST_SAMPLES, |_, _, _| {
             bar.step();
             true
@@ -147,7 +147,7 @@ fn surroundings(platform: &HostPlatform, largest: Option<Bytes>) -> Result<(Iden
     if wanted > capacity && largest.is_some() {
         let mib = wanted.0 >> 20;
         let accepted = format!("up to {}, half of what is free", capacity.0 >> 20);
-        return Err(Failure::flag("--largest", mib, "there is not so much free memory", accepted));
+        return Err(Failure::flag("--largest", mib, "not enough free memory", accepted));
     }
     let identity = Identity {
         title: format!("as measured: {}", model_name(inventory)),

@@ -16,10 +16,10 @@ use crate::failure::Failure;
 use crate::output::{Kind, Output, OutputFlags, print};
 use crate::provenance;
 
-/// Print metrics over time from a trace file, or turn it into other formats.
+/// Print metrics over time from a trace file, or convert it to other formats.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  ccnuma dump prog.arrows                            the main metrics of all objects, over time
+  ccnuma dump prog.arrows                            main metrics of all objects over time
   ccnuma dump prog.arrows --node 1 --metric local --from 0.5s --to 2s
   ccnuma dump prog.arrows --thread t0 --metric thread.run_ns --json=t0.jsonl
   ccnuma dump prog.arrows --perfetto prog.pftrace    for ui.perfetto.dev: objects as tracks
@@ -30,16 +30,16 @@ pub struct DumpCommand {
     trace: PathBuf,
     #[command(flatten)]
     selection: SelectionFlags,
-    /// Leave out samples before this time.
+    /// Skip samples before this time.
     #[arg(long, value_name = "TIME")]
     from: Option<Nanoseconds<SECONDS>>,
-    /// Leave out samples after this time.
+    /// Skip samples after this time.
     #[arg(long, value_name = "TIME")]
     to: Option<Nanoseconds<SECONDS>>,
-    /// Write the whole trace for the Perfetto timeline viewer.
+    /// Write the whole trace in Perfetto format.
     #[arg(long, value_name = "FILE")]
     perfetto: Option<PathBuf>,
-    /// Write metrics as Parquet: the columns of --json.
+    /// Write metrics as Parquet, with the columns of --json.
     #[arg(long, value_name = "FILE")]
     parquet: Option<PathBuf>,
     #[command(flatten)]
@@ -75,10 +75,10 @@ impl DumpCommand {
         let table = output.wants_table() && !exported;
         let shown = trace.objects.iter().filter(|object| selection.wants(object));
         let width = shown.clone().map(|object| object.name.len()).max().unwrap_or(0);
-        let lines = Lines::new(&metrics, width);
+        let view = self.output.view();
+        let mut lines = Lines::new(&metrics, width, view.width());
         if table {
-            print(preamble::text(&trace.preamble, shown, &metrics))?;
-            print(format!("\n{}", lines.heading()))?;
+            print(report::paragraph(&preamble::headline(&trace.preamble), &view))?;
         }
         self.each(&trace, &metrics, |time, object, values| {
             let about = &trace.objects[object];
@@ -86,7 +86,7 @@ impl DumpCommand {
                 return Ok(());
             }
             if table {
-                print(lines.line(time, &about.name, values.iter().copied()).unwrap_or_default())?;
+                print(lines.line(time, about, values.iter().copied()).unwrap_or_default())?;
             }
             for (resolved, value) in metrics.iter().zip(values) {
                 let Some((value, estimate)) = *value else { continue };
@@ -102,7 +102,8 @@ impl DumpCommand {
             parquet.finish().map_err(Failure::run)?.complete()?;
         }
         if table {
-            print(format!("\n{}{}\n", self.trace.display(), summary::times(&trace)))?;
+            let closing = format!("\n{}{}: {}", lines.left_out(), self.trace.display(), summary::times(&trace));
+            print(report::paragraph(&closing, &view))?;
         }
         output.finish()
     }

@@ -42,7 +42,7 @@ impl<const BARE: u64> FromStr for Nanoseconds<BARE> {
         if accepted {
             Ok(Self(ns as u64))
         } else {
-            Err("accepted: a time from 1ns to 86400s, as 50ms, 1s, 200us".to_owned())
+            Err("accepted: a time from 1ns to 86400s, such as 50ms, 1s, 200us".to_owned())
         }
     }
 }
@@ -50,22 +50,22 @@ impl<const BARE: u64> FromStr for Nanoseconds<BARE> {
 /// Which objects and metrics are shown.
 #[derive(Args, Debug, Clone)]
 pub struct SelectionFlags {
-    /// Show this node (repeatable), by its number or its path; links and threads are then shown only if they are named, too.
+    /// Show this node (repeatable), by number or path; links and threads are then shown only if named as well.
     #[arg(long, short = 'n', value_name = "N")]
     node: Vec<String>,
-    /// Show this link or router port (repeatable), by its name or its path.
+    /// Show this link or router port (repeatable), by name or path.
     #[arg(long, visible_alias = "port", value_name = "NAME")]
     link: Vec<String>,
-    /// Show this thread (repeatable): t0, or the system's number.
+    /// Show this thread (repeatable): t0, or its system thread ID.
     #[arg(long, value_name = "NAME")]
     thread: Vec<String>,
-    /// Show this metric (repeatable, or with commas), or this counter as KIND.NAME [default: the main metrics].
+    /// Show this metric (repeatable, or comma-separated), or this counter as KIND.NAME [default: the main metrics].
     #[arg(long, short = 'a', value_name = "NAME", value_delimiter = ',')]
     metric: Vec<String>,
-    /// Show all metrics that can be computed.
+    /// Show all available metrics.
     #[arg(long)]
     all: bool,
-    /// Also take metrics from this file, written as those in counters/ are (repeatable).
+    /// Also read metrics from this TOML file, in the format of counters/ (repeatable).
     #[arg(long, value_name = "FILE")]
     metrics: Vec<PathBuf>,
 }
@@ -103,14 +103,14 @@ impl SelectionFlags {
 /// How this computer is sampled.
 #[derive(Args, Debug, Clone, Default)]
 pub struct SamplerFlags {
-    /// Count this event, too (repeatable), as the kernel names it: uncore_imc/cas_count_read/, cpu/event=0xb7,umask=1/.
+    /// Also count this event (repeatable), in the kernel's notation: uncore_imc/cas_count_read/, cpu/event=0xb7,umask=1/.
     #[arg(long, value_name = "UNIT/EVENT/")]
     event: Vec<String>,
-    /// Keep the sampler on this CPU, out of the program's way; on a simulated machine, have this processor read the counters
-    /// and pay for it [default there: an observer from outside, at no cost].
+    /// Pin the sampler to this CPU; on a simulated machine: the processor that reads the counters and spends the time [default
+    /// there: counters are read at no cost].
     #[arg(short = 'r', long, value_name = "CPU")]
     runon: Option<u16>,
-    /// Have the sampler come before all that share time, at this real-time priority; for who may [without P: 1].
+    /// Run the sampler at this real-time priority (SCHED_FIFO); requires CAP_SYS_NICE [without P: 1].
     #[arg(long, value_name = "P", num_args = 0..=1, require_equals = true, default_missing_value = "1",
           value_parser = clap::value_parser!(u8).range(i64::from(*threads::REAL_TIME.start())..=i64::from(*threads::REAL_TIME.end())))]
     rtprio: Option<u8>,
@@ -123,7 +123,7 @@ impl SamplerFlags {
     /// When something is asked for that only this computer has.
     pub fn simulated_reader(&self) -> Result<Option<CpuId>, Failure> {
         let refused = |flag, value: String, accepted| {
-            Err(Failure::flag(flag, value, "a simulated machine has no kernel", accepted))
+            Err(Failure::flag(flag, value, "not applicable to a simulated machine", accepted))
         };
         match (self.event.first(), self.rtprio) {
             (Some(event), _) => refused("--event", event.clone(), "--metric COUNTER; see --list"),
@@ -143,7 +143,8 @@ impl SamplerFlags {
             && !inventory.usable_cpus().contains(&CpuId(cpu))
         {
             let accepted = units::ranges(inventory.usable_cpus().iter().map(|cpu| cpu.0));
-            return Err(Failure::flag("--runon", cpu, "it is not ours to use", format!("CPUs {accepted}")));
+            let problem = format!("CPU {cpu} is not in this process's affinity mask");
+            return Err(Failure::flag("--runon", cpu, problem, format!("CPUs {accepted}")));
         }
         host::children::open_many_files();
         let wanted = Wanted { events: self.event.clone(), descendants };

@@ -13,11 +13,11 @@ use crate::failure::Failure;
 use crate::output::{Output, OutputFlags, print};
 use crate::provenance;
 
-/// Tell what trace files hold: machine, objects, metrics that can be computed, times.
+/// Show the contents of trace files: machine, objects, available metrics, times.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   ccnuma info prog.arrows
-  ccnuma info prog.arrows --counters     the raw counters, too, and what was not seen
+  ccnuma info prog.arrows --counters     also raw counters, and what was unavailable
   ccnuma info *.arrows --json
 
 A trace is an Arrow IPC stream: in Python, pyarrow.ipc.open_stream(FILE).read_pandas() reads it.")]
@@ -25,7 +25,7 @@ pub struct InfoCommand {
     /// The trace files.
     #[arg(value_name = "FILE", required = true)]
     traces: Vec<PathBuf>,
-    /// Also list the counters, and what the sources saw and did not.
+    /// Also list the counters, and what was available and unavailable.
     #[arg(long)]
     counters: bool,
     #[command(flatten)]
@@ -52,22 +52,23 @@ impl InfoCommand {
         }
         if output.wants_table() {
             for (path, trace) in self.traces.iter().zip(&traces) {
-                print(format!("{}{}\n", path.display(), summary::times(trace)))?;
+                print(format!("{}: {}\n", path.display(), summary::times(trace)))?;
             }
         }
         output.finish()
     }
 
     fn tell(&self, trace: &Trace, metrics: &[Resolved]) -> Result<(), Failure> {
-        print(preamble::text(&trace.preamble, trace.objects.iter(), metrics))?;
+        let view = self.output.view();
+        print(preamble::text(&trace.preamble, trace.objects.iter(), metrics, &view))?;
         if self.counters {
             let counters = profile::selection::counter_metrics(&trace.counters);
             let (counters, _) = Resolved::derive(&counters, &trace.counters, &trace.preamble.constants);
-            print(preamble::text(&trace::Preamble::default(), std::iter::empty(), &counters))?;
-            print(preamble::sight(&trace.preamble.sources))?;
+            print(format!("\ncounters\n{}", preamble::metrics(&counters).shown(&view)))?;
+            print(report::paragraph(&format!("\n{}", preamble::sight(&trace.preamble.sources)), &view))?;
         }
         for line in trace.events.iter().filter_map(|(time, event)| described(*time, event)) {
-            print(line + "\n")?;
+            print(report::paragraph(&line, &view))?;
         }
         print("\n")
     }
@@ -80,7 +81,7 @@ fn described(time_ns: u64, event: &Event) -> Option<String> {
         Event::Exit { signal, .. } => format!("the program was ended by signal {}", signal.unwrap_or_default()),
         Event::Note { text } => text.clone(),
         Event::Summary { late, .. } if *late > 0 => {
-            format!("{late} readings of narrow counters came so late that a wrap may be missing")
+            format!("{late} late readings of narrow counters: a wrap-around may be missing")
         }
         _ => return None,
     };

@@ -30,7 +30,7 @@ pub fn list(
         output.write(&metric_row(machine, metric, None))?;
     }
     for (metric, lack) in &lacking {
-        output.write(&metric_row(machine, metric, Some(format!("nothing counts {lack}"))))?;
+        output.write(&metric_row(machine, metric, Some(format!("no source counts {lack}"))))?;
     }
     for row in preamble.sources.iter().flat_map(|source| source_rows(machine, source)) {
         output.write(&row)?;
@@ -38,11 +38,12 @@ pub fn list(
     if !output.wants_table() {
         return output.finish();
     }
-    print(available(&resolved))?;
+    let view = flags.view();
+    print(available(&resolved).shown(&view))?;
     if !lacking.is_empty() {
-        print(format!("\n{}", unavailable(&lacking)))?;
+        print(format!("\n{}", unavailable(&lacking).shown(&view)))?;
     }
-    print(format!("\n{}", preamble::sight(&preamble.sources)))?;
+    print(format!("\n{}", report::paragraph(&preamble::sight(&preamble.sources), &view)))?;
     output.finish()
 }
 
@@ -59,30 +60,32 @@ pub fn list_simulated(machine: &str, metrics: &[Resolved], flags: &OutputFlags) 
         return output.finish();
     }
     let preamble = Preamble { machine: format!("{machine} (simulated)"), ..Preamble::default() };
-    print(preamble::text(&preamble, [].iter(), metrics))?;
+    print(format!("{}\n{}", preamble.machine, available(metrics).shown(&flags.view())))?;
     output.finish()
 }
 
 fn columns() -> Vec<Column> {
-    ["metric", "of", "unit", "what it is", "how"].map(Column::text).to_vec()
+    let [metric, of, unit] = ["metric", "of", "unit"].map(Column::text);
+    vec![metric, of, unit, Column::prose("meaning"), Column::prose("formula").detail(1)]
 }
 
 fn available(resolved: &[Resolved]) -> Table {
-    let mut table = Table::new("Metrics that can be computed here", columns());
+    let mut table = Table::new("Available metrics", columns());
     for Resolved { metric, .. } in resolved {
-        let mark = if metric.main { "*" } else { "" };
+        let mark = if metric.main { " *" } else { "" };
         let cells = [format!("{}{mark}", metric.name), metric.of.to_string(), metric.unit.clone(), metric.what.clone()];
         table.row(cells.into_iter().chain([metric.formula.clone()]));
     }
-    table.note("* shown without being asked for");
+    table.note("*: shown by default");
     table
 }
 
 fn unavailable(lacking: &[(Metric, String)]) -> Table {
-    let mut table = Table::new("Metrics that cannot", columns());
+    let [metric, of] = ["metric", "of"].map(Column::text);
+    let columns = vec![metric, of, Column::prose("meaning"), Column::prose("missing counter")];
+    let mut table = Table::new("Unavailable metrics", columns);
     for (metric, lack) in lacking {
-        let cells = [metric.name.clone(), metric.of.to_string(), metric.unit.clone(), metric.what.clone()];
-        table.row(cells.into_iter().chain([format!("nothing counts {lack}")]));
+        table.row([metric.name.clone(), metric.of.to_string(), metric.what.clone(), lack.clone()]);
     }
     table
 }

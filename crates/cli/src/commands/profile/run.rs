@@ -21,35 +21,35 @@ use crate::output::{Kind, Output, OutputFlags, Stream, print};
 use crate::platform::HOST;
 use crate::provenance;
 
-/// Start a program, sample it and the machine into a trace, and tell what it did when it has ended.
+/// Run a program, sample it and the machine into a trace file, and print a summary at the end.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   ccnuma run -- ./prog -n 100                  sample every 10 ms into prog.arrows
   ccnuma run -s 50ms --node 0 --node 1 --metric local,cpu -o t.arrows -- mpirun -n 4 ./prog
   ccnuma run -m arctic -s 50us --node 1 --node 2 --metric alocal -- fft --cpus 8
                                                a program of `ccnuma sim` on a simulated machine
-  ccnuma run -m arctic -s 50us -- ./fft -p8    one of yours there, built with `ccnuma cc`: by its path
-  ccnuma run --list                            the metrics that can be computed here, and what cannot and why
+  ccnuma run -m arctic -s 50us -- ./fft -p8    your own program, built with `ccnuma cc`, by its path
+  ccnuma run --list                            available metrics, and unavailable ones with the reason
   ccnuma info prog.arrows; ccnuma dump prog.arrows --thread t0 --metric cpu
 
-The program keeps its standard output. What it did follows on standard error, or as records where --json or --csv says. Its threads,
-and whatever processes it starts, are followed. The exit code is the program's; 128 and the signal's number if a signal ended it.")]
+The program's standard output is unchanged; the summary goes to standard error, or as records to --json or --csv. Threads and
+child processes are included. The exit code is the program's, or 128 plus the signal number if a signal ended it.")]
 pub struct RunCommand {
-    /// Run a program of `ccnuma sim` on this simulated machine, with the flags it has there, or one that was built with `ccnuma cc`,
-    /// by its path, and look at the machine's counters.
+    /// Run a program of `ccnuma sim` (with its flags there) on this simulated machine, or one built with `ccnuma cc` (by its path),
+    /// and sample the machine's counters.
     #[arg(short = 'm', long, value_name = "MACHINE")]
     machine: Option<String>,
-    /// Time from sample to sample: milliseconds, or with a unit [default: 10ms, or as narrow counters need].
+    /// Sampling interval: milliseconds, or with a unit [default: 10ms, or as required by narrow counters].
     #[arg(short = 's', long, value_name = "TIME")]
     sample: Option<Nanoseconds<MILLISECONDS>>,
     #[command(flatten)]
     selection: SelectionFlags,
     #[command(flatten)]
     sampler: SamplerFlags,
-    /// List the metrics that can be computed here, and what cannot be seen and why.
+    /// List available metrics, and unavailable ones with the reason.
     #[arg(long)]
     list: bool,
-    /// The trace file; one that is there becomes FILE.old [default: PROGRAM.arrows].
+    /// Trace file; an existing one is renamed to FILE.old [default: PROGRAM.arrows].
     #[arg(short = 'o', long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -146,10 +146,13 @@ impl RunCommand {
             output.write(row)?;
         }
         if output.wants_table() {
-            let shown = trace.objects.iter().filter(|object| selection.wants(object));
-            let about = preamble::text(&trace.preamble, shown, &metrics) + &preamble::sight(&trace.preamble.sources);
-            let (table, times) = (summary::table(&rows, &metrics), summary::times(trace));
-            let text = format!("{about}\n{table}\n{}{times}\n", path.display());
+            let view = if own { self.records.view_on_error() } else { self.records.view() };
+            let about = preamble::headline(&trace.preamble) + &preamble::hidden(&trace.preamble.sources);
+            let tables = summary::tables(&rows, &metrics);
+            let tables: Vec<String> = tables.iter().map(|table| table.shown(&view)).collect();
+            let closing = format!("{}: {}", path.display(), summary::times(trace));
+            let [about, closing] = [about, closing].map(|text| report::paragraph(&text, &view));
+            let text = format!("{about}\n{}\n{closing}", tables.join("\n"));
             match own {
                 true => eprint!("{text}"),
                 false => print(text)?,

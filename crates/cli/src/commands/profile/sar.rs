@@ -19,35 +19,35 @@ use crate::interruption::Itself;
 use crate::output::{Kind, Output, OutputFlags, print};
 use crate::provenance;
 
-/// Show what this computer's nodes and links do, sample by sample.
+/// Activity monitor: print metrics of this computer's nodes and links, sample by sample.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  ccnuma sar 1 5                     five samples, a second apart, of the main metrics of all nodes
+  ccnuma sar 1 5                     five samples of the main metrics, one per second
   ccnuma sar 100ms --node 0 --metric local,free
-  ccnuma sar --list                  the metrics that can be computed here, and what cannot and why
-  ccnuma sar 1 --screen              bars for each node and link, until q is typed
-  ccnuma sar 1 60 -o night.arrows    into a trace file, for ccnuma info and ccnuma dump
+  ccnuma sar --list                  available metrics, and unavailable ones with the reason
+  ccnuma sar 1 --screen              bars for each node and link; q quits
+  ccnuma sar 1 60 -o night.arrows    write a trace file, for ccnuma info and ccnuma dump
 
-A `-` is a metric without a value (nothing was counted that it could be a part of), a `~` stands before an estimate.")]
+`-`: no value (nothing was counted); `~`: estimate.")]
 pub struct SarCommand {
-    /// Time from sample to sample: seconds, or with a unit, as 50ms.
+    /// Sampling interval: seconds, or with a unit, such as 50ms.
     #[arg(value_name = "INTERVAL", default_value = "1")]
     interval: Nanoseconds<SECONDS>,
-    /// How many samples [default: until interrupted].
+    /// Number of samples [default: until interrupted].
     #[arg(value_name = "COUNT")]
     count: Option<u64>,
     #[command(flatten)]
     selection: SelectionFlags,
     #[command(flatten)]
     sampler: SamplerFlags,
-    /// List the metrics that can be computed here, and what cannot be seen and why.
+    /// List available metrics, and unavailable ones with the reason.
     #[arg(long)]
     list: bool,
-    /// Show bars on the whole screen.
+    /// Full-screen view with bars; needs a terminal.
     #[cfg(feature = "screen")]
     #[arg(long, conflicts_with_all = ["json", "csv"])]
     screen: bool,
-    /// Write a trace, too.
+    /// Also write a trace file.
     #[arg(short = 'o', long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -80,17 +80,20 @@ impl SarCommand {
         let trace = self.output.as_deref();
         let trace = trace.map(|path| self.records.files().stream("--output", path, Kind::Trace)).transpose()?;
         let shown: Vec<_> = sources.objects().iter().filter(|object| selection.wants(object)).collect();
+        let view = self.records.view();
         #[cfg(feature = "screen")]
         let screen = self.screen;
         #[cfg(not(feature = "screen"))]
         let screen = false;
         if output.wants_table() && !screen {
-            print(preamble::text(&preamble, shown.iter().copied(), &metrics))?;
-            print(preamble::sight(&preamble.sources))?;
+            let head = preamble::headline(&preamble) + &preamble::hidden(&preamble.sources);
+            print(report::paragraph(&head, &view))?;
         }
         self.sampler.move_there(&inventory)?;
         let width = shown.iter().map(|object| object.name.len()).max().unwrap_or(0);
-        let show = Show { lines: Lines::new(&metrics, width), selection };
+        let lines = Lines::new(&metrics, width, view.width());
+        let left_out = lines.left_out();
+        let mut show = Show { lines, selection };
         let live = Live::new(metrics, sources.counters());
         let finish = output.clone();
         let mut look: Box<Look<'_>> = match screen {
@@ -99,12 +102,7 @@ impl SarCommand {
                 let mut screen = super::screen::Screen::open(&preamble, show.selection.clone())?;
                 Box::new(move |live, time| screen.draw(live, time))
             }
-            _ => {
-                if output.wants_table() {
-                    print(format!("\n{}", show.lines.heading()))?;
-                }
-                Box::new(move |live, time| show.sample(live, time, &mut output).map(ControlFlow::Continue))
-            }
+            _ => Box::new(move |live, time| show.sample(live, time, &mut output).map(ControlFlow::Continue)),
         };
         match trace {
             Some(file) => {
@@ -118,7 +116,8 @@ impl SarCommand {
         drop(look);
         let Event::Summary { ticks, sample_ns, .. } = sampler.summary() else { return Ok(()) };
         if !self.records.replaces_table() {
-            print(format!("\n{}\n", times(0, sampler.time_ns(), ticks, Some(sample_ns))))?;
+            let closing = format!("\n{left_out}{}\n", times(0, sampler.time_ns(), ticks, Some(sample_ns)));
+            print(report::paragraph(&closing, &view))?;
         }
         finish.finish()
     }
@@ -159,7 +158,7 @@ struct Show {
 }
 
 impl Show {
-    fn sample(&self, live: &Live, time: u64, output: &mut Output<SampleRow>) -> Result<(), Failure> {
+    fn sample(&mut self, live: &Live, time: u64, output: &mut Output<SampleRow>) -> Result<(), Failure> {
         for object in live.sampled() {
             let about = &live.objects()[object];
             if !self.selection.wants(about) {
@@ -167,7 +166,7 @@ impl Show {
             }
             let values = (0..live.metrics().len()).map(|metric| live.value(metric, object));
             if output.wants_table() {
-                let line = self.lines.line(time, &about.name, values.clone());
+                let line = self.lines.line(time, about, values.clone());
                 print(line.unwrap_or_default())?;
             }
             for (resolved, value) in live.metrics().iter().zip(values) {

@@ -43,9 +43,8 @@ impl Screen<CrosstermBackend<Stdout>> {
     /// # Errors
     /// When there is none.
     pub fn open(preamble: &Preamble, selection: Selection) -> Result<Self, Failure> {
-        let terminal = ratatui::try_init().map_err(|error| {
-            Failure::flag("--screen", "", format!("there is no terminal to draw on: {error}"), "no --screen")
-        })?;
+        let terminal =
+            ratatui::try_init().map_err(|error| Failure::Input(format!("`--screen` needs a terminal: {error}")))?;
         Ok(Self { terminal, state: State::new(preamble, selection), ours: true })
     }
 }
@@ -60,7 +59,7 @@ where
     /// When the terminal fails.
     pub fn draw(&mut self, live: &Live, time_ns: u64) -> Result<ControlFlow<()>, Failure> {
         let state = &mut self.state;
-        let failed = |error: B::Error| Failure::run(format!("the terminal fails: {error}"));
+        let failed = |error: B::Error| Failure::run(format!("terminal error: {error}"));
         self.terminal.draw(|frame| state.draw(frame, live, time_ns)).map_err(failed)?;
         if self.ours {
             // Keys that were typed since the last sample.

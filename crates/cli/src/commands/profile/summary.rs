@@ -3,7 +3,7 @@
 use profile::selection::Selection;
 use record::SampleRow;
 use report::{Column, Table};
-use trace::metric::{Resolved, whole};
+use trace::metric::{Metric, Resolved, whole};
 use trace::{Event, Trace};
 
 /// Metrics over the life of each object that is wanted.
@@ -18,30 +18,39 @@ pub fn rows(trace: &Trace, metrics: &[Resolved], selection: &Selection) -> Vec<S
     overall.map(row).collect()
 }
 
-/// The rows as a table, an object a line; metrics of several kinds of objects that have the same name share a column.
-pub fn table(rows: &[SampleRow], metrics: &[Resolved]) -> Table {
-    let mut headings: Vec<(&str, &str)> = Vec::new();
-    for Resolved { metric, .. } in metrics {
-        let heading = (metric.name.as_str(), metric.unit.as_str());
-        let used = rows.iter().any(|row| (row.metric.as_str(), row.unit.as_str()) == heading);
-        if used && !headings.contains(&heading) {
-            headings.push(heading);
+/// The rows as tables, one for each kind of object, an object a line. The first metrics are the most important.
+pub fn tables(rows: &[SampleRow], metrics: &[Resolved]) -> Vec<Table> {
+    let mut kinds: Vec<&str> = Vec::new();
+    for row in rows {
+        if !kinds.contains(&row.kind.as_str()) {
+            kinds.push(&row.kind);
         }
     }
-    let mut columns = vec![Column::text("loc"), Column::text("")];
-    columns.extend(headings.iter().map(|(name, unit)| Column::number(*name, unit)));
-    let mut table = Table::new("From beginning to end", columns);
-    let digits = |row: &SampleRow| {
-        let declared = metrics.iter().map(|resolved| &resolved.metric);
-        let mut same = declared.filter(|metric| metric.name == row.metric && metric.of.name() == row.kind);
-        same.next().map_or(0, |metric| usize::from(metric.digits))
+    kinds.into_iter().map(|kind| table(kind, rows, metrics)).collect()
+}
+
+/// The table of a kind of object.
+fn table(kind: &str, rows: &[SampleRow], metrics: &[Resolved]) -> Table {
+    /// Metrics that are always shown.
+    const KEYS: usize = 4;
+    let rows: Vec<&SampleRow> = rows.iter().filter(|row| row.kind == kind).collect();
+    let used = |metric: &&Metric| metric.of.name() == kind && rows.iter().any(|row| row.metric == metric.name);
+    let metrics: Vec<&Metric> = metrics.iter().map(|resolved| &resolved.metric).filter(used).collect();
+    let mut columns = vec![Column::text(kind), Column::prose("title").detail(u8::MAX)];
+    let column = |(place, metric): (usize, &&Metric)| {
+        let rank = u8::try_from((place + 1).saturating_sub(KEYS)).unwrap_or(u8::MAX);
+        Column::number(metric.name.as_str(), &metric.unit).detail(rank)
     };
-    for same in rows.chunk_by(|a, b| a.object == b.object && a.kind == b.kind) {
-        let cell = |(name, unit): &(&str, &str)| {
-            let found = same.iter().find(|row| row.metric == *name && row.unit == *unit);
-            found.map_or_else(String::new, |row| profile::lines::number(row.value, row.estimate, digits(row)))
+    columns.extend(metrics.iter().enumerate().map(column));
+    let mut table = Table::new(format!("whole run, by {kind}"), columns);
+    for same in rows.chunk_by(|a, b| a.object == b.object) {
+        let cell = |metric: &&Metric| {
+            let found = same.iter().find(|row| row.metric == metric.name);
+            let number =
+                |row: &&&SampleRow| profile::lines::number(row.value, row.estimate, usize::from(metric.digits));
+            found.as_ref().map_or_else(String::new, number)
         };
-        table.row([same[0].object.clone(), same[0].title.clone()].into_iter().chain(headings.iter().map(cell)));
+        table.row([same[0].object.clone(), same[0].title.clone()].into_iter().chain(metrics.iter().map(cell)));
     }
     table
 }

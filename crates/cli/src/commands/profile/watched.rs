@@ -48,7 +48,7 @@ pub fn words(command: &[OsString]) -> Vec<String> {
 
 /// The refusal of a program.
 pub fn cannot_be_started(program: &OsStr, error: &io::Error) -> Failure {
-    Failure::flag("PROGRAM", program.display(), format!("cannot be started: {error}"), "a program that can be run")
+    Failure::flag("PROGRAM", program.display(), format!("cannot be started: {error}"), "an executable program")
 }
 
 /// A program that has ended.
@@ -79,7 +79,7 @@ pub fn watch(
         return Err(failure);
     }
     let name = command[0].to_string_lossy().into_owned();
-    interruption::leave_account(move || Some(format!("{name} was ended, too")));
+    interruption::leave_account(move || Some(format!("{name} was terminated")));
     let mut since = None;
     let mut look = || {
         if itself.is_interrupted() && since.get_or_insert_with(Instant::now).elapsed() > GRACE {

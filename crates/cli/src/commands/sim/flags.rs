@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use clap::{Arg, ArgAction, ArgMatches, Args, FromArgMatches, value_parser};
-use workloads::{Code, Matrix, Workload};
+use workloads::{Code, Data, Matrix, Scene, Workload};
 
 use crate::failure::Failure;
 
@@ -14,47 +14,23 @@ pub struct ParameterFlags {
     pub values: Vec<(String, Vec<u64>)>,
     /// The matrix given, by name or file.
     matrix: Option<String>,
+    /// The scene given, by name or file.
+    scene: Option<String>,
 }
 
-/// The flag of a matrix.
+/// The flags of data.
 const MATRIX: &str = "matrix";
+const SCENE: &str = "scene";
 
 impl ParameterFlags {
-    /// The matrix that programs are to work on.
+    /// The data that programs are to work on.
     ///
     /// # Errors
-    /// When there is none of that name, or the file holds none.
-    pub fn matrix(&self) -> Result<Option<&'static Matrix>, Failure> {
-        self.matrix.as_deref().map(Matrix::named).transpose().map_err(Failure::input)
-    }
-}
-
-/// Numbers of processors: one, or `FIRST..LAST` for the powers of two from the first to the last.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Processors(pub Vec<u16>);
-
-impl FromStr for Processors {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let number = |text: &str| text.parse::<u16>().ok();
-        let accepted = "a number from 1 on, or FIRST..LAST, which stands for the powers of two from FIRST to LAST";
-        let Some((first, last)) = text.split_once("..") else {
-            let number = number(text).ok_or_else(|| format!("no number of processors; accepted: {accepted}"))?;
-            return Ok(Self(vec![number]));
-        };
-        match (number(first), number(last)) {
-            (Some(first), Some(last)) if first <= last => {
-                let powers = (0..u16::BITS).map(|power| 1 << power);
-                let powers: Vec<u16> = powers.filter(|power| (first..=last).contains(power)).collect();
-                if powers.is_empty() {
-                    Err(format!("no power of two lies there; accepted: {accepted}"))
-                } else {
-                    Ok(Self(powers))
-                }
-            }
-            _ => Err(format!("no range of processors; accepted: {accepted}")),
-        }
+    /// When there are none of that name, or the file holds none.
+    pub fn data(&self) -> Result<Vec<Data>, Failure> {
+        let matrix = self.matrix.as_deref().map(Matrix::named).transpose().map_err(Failure::input)?;
+        let scene = self.scene.as_deref().map(Scene::named).transpose().map_err(Failure::input)?;
+        Ok(matrix.map(Data::from).into_iter().chain(scene.map(Data::from)).collect())
     }
 }
 
@@ -102,20 +78,20 @@ const LINE: usize = 96;
 pub const EXAMPLES: &str = "Examples:
   ccnuma sim --list                              programs and their parameters
   ccnuma sim -m arctic migratory                 on all 64 processors of arctic
-  ccnuma sim -m arctic hot-spot --hot 50 --stats who was busy with what
+  ccnuma sim -m arctic hot-spot --hot 50 --stats controller and handler statistics
   ccnuma sim -m flash-64p fft --cpus 1..64 --svg fft.svg
-                                                 on 1, 2, 4, ... 64 processors: speedup, where the time went
+                                                 on 1, 2, 4, ... 64 processors: speedup, time breakdown
   ccnuma sim -m flash-64p ocean --placement first-touch,round-robin --barrier ideal,llsc
   ccnuma sim -m arctic radix --vary tlb.miss_ns=0,700 --vary processor.outstanding_misses=1,4
   ccnuma sim -m bwana swim --cpus 8 --record swim.references; ccnuma sim -m flash-64p swim.references
                                                  record once, replay on other machines
   ccnuma sim -m arctic --cpus 16 -- ./fft -p16 -m20
-                                                 a program of your own, built with `ccnuma cc`
+                                                 your own program, built with `ccnuma cc`
   ccnuma sim -m arctic -m bwana uniform producer-consumer --json=runs.jsonl --resume
 
-Machines, policies, programs, numbers of processors and values of parameters combine: every combination is a run, and runs go
-in parallel. Records of what has finished stand in FILE.part until all have; --resume takes them, and those in FILE, instead of
-running again. Exit code 1 if a program's check of its own results fails.";
+Every combination of machines, policies, programs, processor counts and parameter values is a run; runs execute in parallel.
+Records of finished runs are kept in FILE.part until all are done; --resume reuses them, and those in FILE. Exit code 1 if the
+program's check of its own results fails.";
 
 impl FromArgMatches for ParameterFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
@@ -124,7 +100,7 @@ impl FromArgMatches for ParameterFlags {
             Some((name.to_owned(), values))
         };
         let values = parameters().into_iter().filter_map(|(name, _)| given(name)).collect();
-        Ok(Self { values, matrix: matches.get_one(MATRIX).cloned() })
+        Ok(Self { values, matrix: matches.get_one(MATRIX).cloned(), scene: matches.get_one(SCENE).cloned() })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -134,12 +110,21 @@ impl FromArgMatches for ParameterFlags {
 
 impl Args for ParameterFlags {
     fn augment_args(command: clap::Command) -> clap::Command {
-        let matrix = Arg::new(MATRIX).long(MATRIX).value_name("NAME|FILE").help_heading(HEADING).help(format!(
-            "Of cholesky: the matrix in place of the mesh's: {}, or a file of a symmetric matrix in the coordinate format of \
-             Matrix Market, packed by gzip or not",
+        let data = |name: &'static str, help: String| {
+            Arg::new(name).long(name).value_name("NAME|FILE").help_heading(HEADING).help(help)
+        };
+        let matrix = format!(
+            "Of cholesky: matrix to factor instead of the mesh: {}, or a file with a symmetric matrix in Matrix Market \
+             coordinate format, plain or gzip-compressed",
             Matrix::names()
-        ));
-        parameters().into_iter().fold(command.arg(matrix), |command, (name, programs)| {
+        );
+        let scene = format!(
+            "Of raytrace: the scene in place of the flake: {}, or a file of SPLASH-2's raytrace, an environment (.env) or a \
+             geometry (.geo)",
+            Scene::names()
+        );
+        let command = command.arg(data(MATRIX, matrix)).arg(data(SCENE, scene));
+        parameters().into_iter().fold(command, |command, (name, programs)| {
             let flag = Arg::new(name).long(name).value_name("N").value_parser(value_parser!(u64));
             let flag = flag.value_delimiter(',').action(ArgAction::Append);
             command.arg(flag.help(format!("Of {}", programs.join(", "))).help_heading(HEADING))
@@ -169,17 +154,6 @@ fn parameters() -> Vec<(&'static str, Vec<&'static str>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn processors_are_numbers_or_powers_of_two() {
-        let read = |text: &str| text.parse::<Processors>().map(|processors| processors.0);
-        assert_eq!(read("12"), Ok(vec![12]));
-        assert_eq!(read("4..64"), Ok(vec![4, 8, 16, 32, 64]));
-        assert_eq!(read("3..9"), Ok(vec![4, 8]));
-        for wrong in ["0..0", "x", "8..4", "5..7", "..4", "65536", "1..x"] {
-            assert!(read(wrong).expect_err(wrong).contains("accepted: "), "{wrong}");
-        }
-    }
 
     #[test]
     fn variations_have_a_key_and_values() {

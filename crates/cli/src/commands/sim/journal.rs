@@ -9,30 +9,19 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use record::{Format, RecordWriter, Row, SimulationRow};
+use experiments::{Detail, RunKey};
+use record::{Format, Provenance, RecordWriter, Row, SimulationRow};
 
 use crate::failure::Failure;
 use crate::output::{Files, Kind, Stream, beside};
 use crate::{progress, provenance};
 
-/// What a record tells beside what all tell.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Wanted {
-    /// What each controller and processor did.
-    pub parts: bool,
-    /// Why processors missed.
-    pub causes: bool,
-}
-
-impl Wanted {
-    const fn of(row: &SimulationRow) -> Self {
-        Self { parts: row.processors.is_some(), causes: row.causes.is_some() }
-    }
-}
-
 /// Records that are safe already.
 pub struct Journal {
-    known: HashMap<String, SimulationRow>,
+    /// By the keys of their runs, which tell the software as well.
+    known: HashMap<RunKey, SimulationRow>,
+    /// What records are to tell.
+    detail: Detail,
     /// Where new ones go, and the writer; none if there is no file of results.
     part: Option<(PathBuf, Mutex<Part>)>,
 }
@@ -45,25 +34,24 @@ struct Part {
 }
 
 impl Journal {
-    /// Begins a journal beside `results`. With `resume` it knows those records in that file, and in the journal of an interrupted
-    /// sweep, that tell what is `wanted`, no less and no more. Without, such a journal is put aside as `files` are.
+    /// Begins a journal beside `results`, of records that tell what `detail` says, no less and no more. With `resume` it knows the
+    /// records in that file, and in the journal of an interrupted sweep. Without, such a journal is put aside as `files` are.
     ///
     /// # Errors
     /// With `resume` and no file; when a file cannot be read or written, or holds something else than records.
-    pub fn open(results: Option<&Path>, resume: bool, files: Files, wanted: Wanted) -> Result<Self, Failure> {
+    pub fn open(results: Option<&Path>, resume: bool, files: Files, detail: Detail) -> Result<Self, Failure> {
         let Some(results) = results else {
-            let missing = "there is nothing to resume from";
+            let missing = "no records to resume from";
             return match resume {
                 true => Err(Failure::flag("--resume", "(no file)", missing, "--resume with --json=FILE")),
-                false => Ok(Self { known: HashMap::new(), part: None }),
+                false => Ok(Self { known: HashMap::new(), detail, part: None }),
             };
         };
         let part = beside(results, "part");
         let mut known = HashMap::new();
         if resume {
             for file in [results, &part] {
-                let rows = read(file)?.into_iter().filter(|row| Wanted::of(row) == wanted);
-                known.extend(rows.map(|row| (row.identity(), row)));
+                known.extend(read(file)?);
             }
         }
         let kind = Kind::JsonLines(SimulationRow::KIND);
@@ -76,12 +64,12 @@ impl Journal {
         let mut writer = RecordWriter::new(Format::JsonLines, file, provenance::of_software());
         known.values().try_for_each(|row| writer.write(row))?;
         fs::rename(&new, &part)?;
-        Ok(Self { known, part: Some((part, Mutex::new(Part { writer, given_up: false }))) })
+        Ok(Self { known, detail, part: Some((part, Mutex::new(Part { writer, given_up: false }))) })
     }
 
     /// The record of a run, if there is one.
     pub fn known(&self, identity: &str) -> Option<&SimulationRow> {
-        self.known.get(identity)
+        self.known.get(&RunKey::of_simulation(&provenance::commit(), self.detail, identity))
     }
 
     /// A run is over: its record is safe when this returns. A journal that cannot be written is told of and given up: no result is
@@ -93,7 +81,7 @@ impl Journal {
         if !part.given_up
             && let Err(error) = part.writer.write(row)
         {
-            progress::say(format!("warning: {error}; --resume will not find what is over from here on"));
+            progress::say(format!("warning: {error}; runs that finish from here on cannot be resumed"));
             part.given_up = true;
         }
     }
@@ -101,8 +89,8 @@ impl Journal {
     /// How an interrupted command goes on whose journal is beside `results`.
     pub fn how_to_go_on(results: Option<&Path>) -> &'static str {
         match results {
-            Some(_) => "to go on, run it again with --resume",
-            None => "to go on, run it again; with --json=FILE, --resume would take what is done",
+            Some(_) => "to continue, run the same command with --resume",
+            None => "to continue, run the command again; with --json=FILE and --resume, finished runs are reused",
         }
     }
 
@@ -115,10 +103,11 @@ impl Journal {
     }
 }
 
-/// The records in a file that this version made, none if there is no such file. A last line without an end is none.
-fn read(path: &Path) -> Result<Vec<SimulationRow>, Failure> {
+/// The records in a file by the keys of their runs, none if there is no such file. A last line without an end is none. Another commit
+/// may make other records of the same runs: those have keys of their own.
+fn read(path: &Path) -> Result<Vec<(RunKey, SimulationRow)>, Failure> {
     let refused = |problem: String| {
-        let accepted = "a file of records of sim of this version, or a new one";
+        let accepted = "a file with `ccnuma sim` records of this version, or a new file";
         Failure::flag("--json", path.display(), problem, accepted)
     };
     let text = match input::text(path, input::HELD) {
@@ -128,8 +117,11 @@ fn read(path: &Path) -> Result<Vec<SimulationRow>, Failure> {
     };
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
     let contents = record::read(whole).map_err(|error| refused(error.to_string()))?;
-    // Another version may make other records of the same runs.
-    Ok(contents.rows.into_iter().filter(|(_, origin)| provenance::is_ours(origin)).map(|(row, _)| row).collect())
+    let keyed = |(row, origin): (SimulationRow, Provenance)| {
+        let software = provenance::commit_of(&origin);
+        (RunKey::of_simulation(&software, Detail::of(&row), &row.identity()), row)
+    };
+    Ok(contents.rows.into_iter().map(keyed).collect())
 }
 
 #[cfg(test)]
@@ -142,7 +134,7 @@ mod tests {
     }
 
     /// Writes the record of four processors.
-    fn write(results: &Path, origin: record::Provenance) {
+    fn write(results: &Path, origin: Provenance) {
         let file = fs::File::create(results).expect("writable");
         RecordWriter::new(Format::JsonLines, file, origin).write(&row(4)).expect("writable");
     }
@@ -151,9 +143,16 @@ mod tests {
     fn records_of_another_version_are_not_taken() {
         let folder = tempfile::tempdir().expect("a folder");
         let results = folder.path().join("runs.jsonl");
-        write(&results, record::Provenance::of_software("0.0.0", None));
-        let journal = Journal::open(Some(&results), true, Files::default(), Wanted::default()).expect("resumed");
-        assert_eq!(journal.known(&row(4).identity()), None);
+        let open = || Journal::open(Some(&results), true, Files::default(), Detail::default()).expect("resumed");
+        let ours = provenance::of_software();
+        for other in
+            [Provenance::of_software("0.0.0", None), Provenance { commit: Some("another".into()), ..ours.clone() }]
+        {
+            write(&results, other);
+            assert_eq!(open().known(&row(4).identity()), None);
+        }
+        write(&results, ours);
+        assert_eq!(open().known(&row(4).identity()), Some(&row(4)));
     }
 
     #[test]
@@ -161,7 +160,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let results = folder.path().join("runs.jsonl");
         let open =
-            |resume, parts| Journal::open(Some(&results), resume, Files::default(), Wanted { parts, causes: false });
+            |resume, parts| Journal::open(Some(&results), resume, Files::default(), Detail { parts, causes: false });
         let journal = open(false, false).expect("a new one");
         journal.note(&row(1));
         journal.note(&row(2));
@@ -188,9 +187,9 @@ mod tests {
         let results = folder.path().join("notes.txt");
         fs::write(&results, "dear diary\n").expect("writable");
         let refused =
-            Journal::open(Some(&results), true, Files::default(), Wanted::default()).map(drop).expect_err("no records");
+            Journal::open(Some(&results), true, Files::default(), Detail::default()).map(drop).expect_err("no records");
         assert!(matches!(&refused, Failure::Input(line) if line.contains("line 1")), "{refused:?}");
         assert_eq!(fs::read_to_string(&results).expect("still there"), "dear diary\n");
-        assert!(Journal::open(None, true, Files::default(), Wanted::default()).is_err());
+        assert!(Journal::open(None, true, Files::default(), Detail::default()).is_err());
     }
 }

@@ -11,8 +11,9 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use clap::{Args, Parser};
-use experiments::{Simulation, Sweep, Variations, description_row, parallel};
+use experiments::{Detail, Processors, Simulation, Sweep, Variations, description_row, parallel};
 use record::{ProgramRow, SimulationRow};
+use report::View;
 use workloads::Workload;
 
 use crate::arguments;
@@ -21,70 +22,69 @@ use crate::interruption;
 use crate::output::{Kind, Output, OutputFlags, Whole, print};
 use crate::platform::MachinesFlag;
 use crate::progress;
-use flags::{ParameterFlags, Processors, Variation};
-use journal::{Journal, Wanted};
+use flags::{ParameterFlags, Variation};
+use journal::Journal;
 use own::{Common, OwnFlags, OwnVariations};
 
-/// Run a program on a simulated machine: how long it takes, what it misses, what keeps the controllers busy.
+/// Run a program on a simulated machine: run time, misses, time breakdown, controller utilisation.
 #[derive(Args, Debug)]
 #[command(after_help = flags::after_help(flags::EXAMPLES))]
 pub struct SimCommand {
     #[command(flatten)]
     machines: MachinesFlag,
-    /// The programs, one or more: names, or files of references (of --record, drmemtrace or lackey) to be replayed.
+    /// Programs to run: names, or reference traces to replay (from --record, drmemtrace or lackey).
     #[arg(value_name = "PROGRAM", required_unless_present_any = ["list", "command"])]
     programs: Vec<String>,
-    /// How many processors take part, counted from the first; several numbers make several runs; 4..64 stands for the powers of
-    /// two from 4 to 64 [default: all].
+    /// Number of processors, starting with the first; several values make several runs; 4..64 means the powers of two from 4
+    /// to 64 [default: all].
     #[arg(long, value_name = "N", value_delimiter = ',')]
     cpus: Vec<Processors>,
-    /// The directory protocol in place of the machine's own; several names make several runs.
+    /// Directory protocol instead of the machine's (FLASH machines); several names make several runs.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     protocol: Vec<String>,
-    /// What places pages: planned (where the program asks for them), first-touch, round-robin, fixed=NODE, mld or mld=RADIUS.
+    /// Page placement: planned (as the program requests), first-touch, round-robin, fixed=NODE, mld or mld=RADIUS.
     #[arg(long, value_name = "POLICY", value_delimiter = ',')]
     placement: Vec<String>,
-    /// Let pages move to the node that touches them first in the measured part, where one thread has initialised them before.
+    /// Migrate pages to the node that first touches them in the measured part, for data that one thread initialised.
     #[arg(long)]
     touch_again: bool,
-    /// Who decides which thread runs where: none, or batch, gang, run-queue, each alone or before a slash and cache-affinity,
-    /// memory-affinity, pinned, pinned-in-order.
+    /// Scheduler: none, batch, gang or run-queue, optionally with /cache-affinity, /memory-affinity, /pinned or
+    /// /pinned-in-order.
     #[arg(long, value_name = "POLICY", value_delimiter = ',')]
     scheduler: Vec<String>,
-    /// How threads meet: ideal (at no cost but the wait for the last one), llsc or spin (a counter and a word that all look at),
-    /// at-memory (the memory counts), tree; of a program of your own also own (as its libraries have it), futex.
+    /// Barrier: ideal (no cost beyond waiting for the last thread), llsc or spin (shared counter and flag), at-memory
+    /// (fetch-and-op at memory), tree; for your own program also own (that of its libraries), futex.
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     barrier: Vec<String>,
-    /// How threads take locks: llsc or spin (test and test-and-set), at-memory (tickets that the memory counts); of a program of your
-    /// own, with condition variables and OpenMP's locks, also own (as its libraries have it), futex, queue (each looks at a word of its
-    /// own).
+    /// Locks: llsc or spin (test-and-test-and-set), at-memory (ticket lock with fetch-and-op at memory); for your own program,
+    /// including condition variables and OpenMP locks, also own (those of its libraries), futex, queue (each waiter spins on its own
+    /// word).
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     locks: Vec<String>,
-    /// Makes a run for each value of KEY (repeatable): protocol, placement, scheduler, barrier, locks, or a parameter of machines,
-    /// as tlb.miss_ns.
+    /// Make a run for each value of KEY (repeatable): protocol, placement, scheduler, barrier, locks, or a machine parameter
+    /// such as tlb.miss_ns.
     #[arg(long, value_name = "KEY=V1,V2")]
     vary: Vec<Variation>,
-    /// Also print, and put into records, what each controller and processor did. Tells the simulation's speed on standard
-    /// error.
+    /// Also print and record statistics of each controller and processor. Prints the simulation speed on standard error.
     #[arg(long)]
     stats: bool,
-    /// Tell misses apart by their causes (cold, capacity, conflict, true and false sharing), and by the data that they are on.
-    /// Takes several times as long.
+    /// Classify misses by cause (cold, capacity, conflict, true and false sharing) and by data structure. Takes several times
+    /// as long.
     #[arg(long)]
     causes: bool,
-    /// Seed of random choices, of the programs and of simulated hardware.
+    /// Random seed, of the programs and of the simulated hardware.
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
     /// List the programs and their parameters.
     #[arg(long, conflicts_with_all = ["programs", "names"])]
     list: bool,
-    /// Draw where the time went, a bar a run, into FILE.
+    /// Write the time breakdown as stacked bars into FILE (SVG).
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Take what records there are of these runs in the file of --json, finished or interrupted, and run the rest.
+    /// Reuse the records of finished runs in the file of --json, and run the rest.
     #[arg(long)]
     resume: bool,
-    /// Record what the threads of the one run refer to in FILE, to be replayed on other machines.
+    /// Record the memory references of the (single) run in FILE, to be replayed on other machines.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     #[command(flatten)]
@@ -113,16 +113,17 @@ impl SimCommand {
         let recording = self.recording(simulations.len())?;
         let simulations = recorded(simulations, recording.as_ref());
         let drawing = self.drawing()?;
-        let wanted = Wanted { parts: self.stats, causes: self.causes };
-        let journal = Journal::open(self.output.json_file(), self.resume, self.output.files(), wanted)?;
+        let detail = Detail { parts: self.stats, causes: self.causes };
+        let journal = Journal::open(self.output.json_file(), self.resume, self.output.files(), detail)?;
         let parameters: Vec<String> = simulations.iter().flat_map(Simulation::parameters).collect();
         let mut output: Output<SimulationRow> = self.output.open()?.with_keys("parameters", &parameters);
-        output.tell_early(|rows| report::simulations("", rows).to_string());
+        let view = self.output.view();
+        output.tell_early(move |rows| report::simulations("", rows).shown(&view));
         interruption::go_on_by(Journal::how_to_go_on(self.output.json_file()));
         sweep.machines.iter().try_for_each(|machine| output.describe(&description_row(machine)))?;
         let rows = simulate(&simulations, self.stats, journal, &mut output)?;
         if output.wants_table() {
-            print_tables(&rows, self.stats)?;
+            print_tables(&rows, self.stats, &self.output.view())?;
         }
         draw(drawing, &rows)?;
         recording.map_or(Ok(()), Whole::complete)?;
@@ -145,11 +146,12 @@ impl SimCommand {
         let (seed, causes, stats) = (self.seed, self.causes, self.stats);
         let mut common = Common { seed, causes, stats, record, ..Common::default() };
         let mut output: Output<SimulationRow> = self.output.open()?;
-        output.tell_early(|rows| report::simulations("", rows).to_string());
+        let view = self.output.view();
+        output.tell_early(move |rows| report::simulations("", rows).shown(&view));
         machines.iter().try_for_each(|machine| output.describe(&description_row(machine)))?;
         let (rows, well) = self.own.run(&launch, &machines, &cpus, &policies, &mut common, &mut output)?;
         if output.wants_table() {
-            print_tables(&rows, self.stats)?;
+            print_tables(&rows, self.stats, &self.output.view())?;
         }
         draw(drawing, &rows)?;
         recording.map_or(Ok(()), Whole::complete)?;
@@ -180,8 +182,9 @@ impl SimCommand {
             variations,
             programs: self.programs.clone(),
             parameters: self.parameters.values.clone(),
-            matrix: self.parameters.matrix()?,
+            data: self.parameters.data()?,
             cpus: self.cpus.iter().flat_map(|processors| processors.0.iter().copied()).collect(),
+            seeds: Vec::new(),
             options: sim::Options { seed: self.seed, attribute: self.causes, ..sim::Options::default() },
         })
     }
@@ -215,7 +218,7 @@ impl SimCommand {
         let rows: Vec<_> = Workload::all().iter().flat_map(experiments::program_rows).collect();
         rows.iter().try_for_each(|row| output.write(row))?;
         if output.wants_table() {
-            print(report::programs(&rows))?;
+            print(report::programs(&rows).shown(&self.output.view()))?;
         }
         output.finish()
     }
@@ -274,17 +277,12 @@ struct Single {
 }
 
 /// Prints what came out: a line a run, where the time went, speedups if there are any, and the parts if `stats` says so.
-fn print_tables(rows: &[SimulationRow], stats: bool) -> Result<(), Failure> {
-    print(report::simulations("", rows))?;
-    print(format!("\n{}", report::time_split(rows)))?;
-    if let Some(table) = report::speedups(rows) {
-        print(format!("\n{table}"))?;
-    }
-    for table in rows.iter().filter_map(report::regions) {
-        print(format!("\n{table}"))?;
-    }
-    for table in rows.iter().filter(|_| stats).flat_map(report::simulation_statistics) {
-        print(format!("\n{table}"))?;
+pub(super) fn print_tables(rows: &[SimulationRow], stats: bool, view: &View) -> Result<(), Failure> {
+    print(report::simulations("", rows).shown(view))?;
+    let tables = report::time_split(rows).into_iter().chain(report::speedups(rows));
+    let tables = tables.chain(rows.iter().filter_map(report::regions));
+    for table in tables.chain(rows.iter().filter(|_| stats).flat_map(report::simulation_statistics)) {
+        print(format!("\n{}", table.shown(view)))?;
     }
     Ok(())
 }
@@ -323,7 +321,7 @@ struct Done {
 /// The run of a simulation: from the journal, or now.
 fn run(simulation: &Simulation, stats: bool, journal: &Journal) -> Result<Done, Failure> {
     if let Some(row) = journal.known(&simulation.identity()) {
-        let wrong = (!row.is_right()).then(|| "its record says that the results were wrong".to_owned());
+        let wrong = (!row.is_right()).then(|| "the recorded results are wrong".to_owned());
         return Ok(Done { row: row.clone(), wrong, speed: None });
     }
     let simulated = simulation.run().map_err(Failure::run)?;

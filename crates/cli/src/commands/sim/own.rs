@@ -25,24 +25,23 @@ use crate::{progress, runtime};
 /// The flags that only programs of the user's own heed.
 #[derive(Args, Debug)]
 pub struct OwnFlags {
-    /// A program that was built with `ccnuma cc`, `cxx` or `fc`, and its arguments; {cpus} in them stands for the number of
+    /// A program built with `ccnuma cc`, `cxx` or `fc`, and its arguments; {cpus} in them is replaced by the number of
     /// processors, as in ./fft -p{cpus}.
     #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["programs", "list", "resume"])]
     pub command: Vec<OsString>,
-    /// Instructions that a reference of an own program stands for beside itself, where the compiler has not counted them.
+    /// Instructions charged per reference of your own program where the compiler has not counted them.
     #[arg(long, value_name = "N", default_value_t = 2)]
     instructions: u32,
-    /// The stack of an own program's thread that asks for none of another size, in KiB.
+    /// Default stack size of the threads of your own program, in KiB.
     #[arg(long, value_name = "KIB", default_value = "8192")]
     stack: Kib,
-    /// Simulated time after which the threads of an own program that run and store nothing are taken to wait for what never comes, in
-    /// milliseconds.
+    /// Simulated time without any store after which spinning threads of your own program count as deadlocked, in milliseconds.
     #[arg(long, value_name = "MS", default_value_t = 1000)]
     spin_limit: u64,
-    /// Let an own program's time calls tell this computer's time.
+    /// Time calls of your own program return this computer's time.
     #[arg(long)]
     host_time: bool,
-    /// Only count an own program's references: no caches, and no time but that of its instructions.
+    /// Only count the references of your own program: no caches, and only the time of its instructions.
     #[arg(long)]
     no_caches: bool,
 }
@@ -260,7 +259,7 @@ impl OwnFlags {
             // What was asked for cannot be had: the program has not begun.
             (None, Some(error)) if answer.status == 2 => Err(Failure::input(error)),
             (_, error) => {
-                let problem = error.unwrap_or_else(|| "it has left no record".to_owned());
+                let problem = error.unwrap_or_else(|| "no record was written".to_owned());
                 Err(Failure::run(format!("{}: {problem}", launch.name())))
             }
         }
@@ -321,13 +320,13 @@ impl OwnFlags {
                 return None;
             }
             if answer.status != 0 {
-                failed.note(format!("it ended with status {}", answer.status));
+                failed.note(format!("exit status {}", answer.status));
             }
             Some(answer.row.filter(|_| answer.status == 0)?.time_ns)
         };
         let tried = progress::growing("simulations", |told| found.try_own(machine, again, told));
         for problem in failed.told() {
-            eprintln!("note: {}: run again to try a remedy: {problem}", launch.name());
+            eprintln!("note: {}: trial of a remedy failed: {problem}", launch.name());
         }
         tried.map_err(Failure::run)
     }
@@ -383,14 +382,14 @@ pub fn named(row: SimulationRow, told: Attribution, launch: &Launch) -> Result<D
 
 /// What of a program was measured that does not say so itself, and how much was left out.
 fn left_out(row: &SimulationRow) -> Option<String> {
-    let advice = "ccnuma_roi_begin() and ccnuma_roi_end() of ccnuma.h name another part";
+    let advice = "ccnuma_roi_begin() and ccnuma_roi_end() of ccnuma.h select another part";
     match row.measured.as_deref() {
         Some("sections") if row.run_ns > row.time_ns => Some(format!(
-            "measured from its first parallel section to the end of its last: {:.3} of {:.3} ms; {advice}",
+            "measured from the first to the last parallel section: {:.3} of {:.3} ms; {advice}",
             row.time_ns / 1e6,
             row.run_ns / 1e6,
         )),
-        Some("whole") => Some(format!("measured whole: it has no parallel section; {advice}")),
+        Some("whole") => Some(format!("measured as a whole (no parallel section); {advice}")),
         _ => None,
     }
 }
@@ -398,7 +397,7 @@ fn left_out(row: &SimulationRow) -> Option<String> {
 /// Whether a program ended well; says so if not.
 pub fn ended_well(launch: &Launch, status: i32) -> bool {
     if status != 0 {
-        eprintln!("error: {}: it ended with status {}", launch.name(), status);
+        eprintln!("error: {}: exit status {}", launch.name(), status);
     }
     status == 0
 }

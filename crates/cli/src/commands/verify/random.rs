@@ -14,6 +14,7 @@ use units::Bytes;
 
 use super::Done;
 use crate::failure::Failure;
+use crate::interruption;
 
 /// The protocol of the Origin, which machines of either processor run.
 const ORIGIN: &str = "origin";
@@ -56,20 +57,20 @@ const ON_A_BUS: u16 = 4;
 /// How to test at random.
 #[derive(Args, Debug)]
 pub struct RandomFlags {
-    /// Run random programs on a simulated machine instead: small caches and directories, messages late at random; without
-    /// PROTOCOL, under every protocol that machines run.
+    /// Run random programs on a simulated machine instead: small caches and directories, random message delays; without PROTOCOL:
+    /// for every simulated protocol.
     #[arg(long, conflicts_with_all = ["all", "litmus", "caches", "processors_per_node", "accesses", "max_states"])]
     pub random: bool,
-    /// How many tests, each with programs, sizes and delays of its own.
+    /// Number of tests, each with its own programs, sizes and delays.
     #[arg(long, value_name = "N", default_value_t = 8, requires = "random")]
     seeds: u64,
-    /// The first test: what a failure names.
+    /// Seed of the first test (failures print it).
     #[arg(long, value_name = "SEED", default_value_t = 0, requires = "random")]
     first_seed: u64,
-    /// Nodes of the machine: FLASH's have one processor, the Origin's two, a cluster's four. On a bus, processors.
+    /// Nodes of the machine (processors per node: FLASH 1, Origin 2, cluster 4); on a bus: processors.
     #[arg(long, value_name = "N", default_value_t = 16, requires = "random")]
     nodes: u16,
-    /// Accesses of each processor.
+    /// Accesses per processor.
     #[arg(long, value_name = "N", default_value_t = 1000, requires = "random")]
     references: u32,
 }
@@ -137,14 +138,27 @@ impl RandomRun {
         &self.label
     }
 
-    /// Runs the tests up to the first that finds a fault.
-    pub fn run(&self) -> Done {
+    /// How many tests there are.
+    pub fn tests(&self) -> usize {
+        usize::try_from(self.seeds).unwrap_or(usize::MAX)
+    }
+
+    /// Runs the tests up to the first that finds a fault; `step` is called after each.
+    pub fn run(&self, step: &dyn Fn()) -> Done {
         let start = Instant::now();
         let (mut reports, mut counterexample) = (Vec::new(), None);
         for seed in self.first_seed..self.first_seed.saturating_add(self.seeds) {
             let (lines, references, fault) = (self.lines, self.references, self.fault);
             match (RandomTest { lines, references, fault, ..RandomTest::new(seed) }).run(&self.machine) {
-                Ok(report) => reports.push(report),
+                Ok(report) => {
+                    reports.push(report);
+                    step();
+                    let (protocol, _) = self.label.split_once(':').unwrap_or((&self.label, ""));
+                    interruption::go_on_by(format!(
+                        "to continue, --random {protocol} --first-seed {}",
+                        seed.saturating_add(1)
+                    ));
+                }
                 Err(failure) => {
                     counterexample = Some(format!("{}: {failure}\n", self.label));
                     break;
@@ -171,7 +185,7 @@ impl RandomRun {
     fn statistics(&self, reports: &[RandomReport]) -> String {
         let sum = |of: fn(&RandomReport) -> u64| reports.iter().map(of).sum::<u64>();
         let mut text = format!(
-            "{}, {} seeds: {} references, {} transactions, {} refusals, {} invalidations, {} reclamations",
+            "{}, {} seeds: {} references, {} transactions, {} NACKs, {} invalidations, {} reclamations",
             self.label,
             reports.len(),
             sum(RandomReport::references),
@@ -246,7 +260,7 @@ fn machines(protocol: &str, nodes: u16) -> Result<Vec<(String, Description)>, Fa
 fn planted(name: &str) -> Result<Fault, Failure> {
     let accepted = || Fault::ALL.iter().map(|fault| fault.name()).collect::<Vec<_>>().join(", ");
     let fault = Fault::ALL.iter().find(|fault| fault.name() == name).copied();
-    fault.ok_or_else(|| Failure::flag("--mutation", name, "no such fault", accepted()))
+    fault.ok_or_else(|| Failure::flag("--mutation", name, "unknown fault", accepted()))
 }
 
 fn in_range(flag: &str, value: u64, least: u64, most: u64) -> Result<(), Failure> {

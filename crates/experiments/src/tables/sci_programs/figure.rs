@@ -45,6 +45,8 @@ pub enum Figure {
     DataShare,
     /// Packets with lines in percent of all, echoes included.
     LinesOfPackets,
+    /// The part of the time in which a bypass FIFO is in use, in percent.
+    Bypass,
     /// Copies that a write purged on average.
     ListLength,
     /// Instructions and the cycles of references.
@@ -53,6 +55,8 @@ pub enum Figure {
     ReadMisses,
     /// Waits of stores beyond the primary cache.
     WriteMisses,
+    /// Waits of stores in percent of those of loads and stores beyond the primary cache.
+    WriteStalls,
     /// Waits at locks and barriers, and for the last thread.
     Synchronisation,
     /// References to shared data, with what they wait for.
@@ -67,7 +71,7 @@ pub enum Figure {
 }
 
 impl Figure {
-    const ALL: [(Self, &'static str); 28] = [
+    const ALL: [(Self, &'static str); 30] = [
         (Self::Shared, "shared"),
         (Self::SharedWrites, "shared-writes"),
         (Self::Private, "private"),
@@ -87,10 +91,12 @@ impl Figure {
         (Self::RoundTripAboveStatic, "round-trip-above-static"),
         (Self::DataShare, "data-share"),
         (Self::LinesOfPackets, "lines-of-packets"),
+        (Self::Bypass, "bypass"),
         (Self::ListLength, "list-length"),
         (Self::Busy, "busy"),
         (Self::ReadMisses, "read-misses"),
         (Self::WriteMisses, "write-misses"),
+        (Self::WriteStalls, "write-stalls"),
         (Self::Synchronisation, "synchronisation"),
         (Self::SharedTime, "shared-time"),
         (Self::PrivateTime, "private-time"),
@@ -165,11 +171,15 @@ impl Reader {
             Figure::DataShare => percent(links(row)?.data_mb_s, links(row)?.throughput_mb_s),
             // An echo answers every packet.
             Figure::LinesOfPackets => percent(links(row)?.data_packets as f64, 2.0 * links(row)?.packets as f64),
+            Figure::Bypass => Some(links(row)?.bypass_pct),
             // A program whose stores find no copies purges none.
             Figure::ListLength => Some(row.mean_invalidations().unwrap_or(0.0)),
             Figure::Busy => part(|name| name == "busy"),
-            Figure::ReadMisses => part(|name| is_shared_read(name) || name == "private.read"),
-            Figure::WriteMisses => part(|name| is_shared_write(name) || name == "private.write"),
+            Figure::ReadMisses => part(waits_to_read),
+            Figure::WriteMisses => part(waits_to_write),
+            Figure::WriteStalls => {
+                percent(spent(row, waits_to_write), spent(row, |name| waits_to_write(name) || waits_to_read(name)))
+            }
             Figure::Synchronisation => part(|name| ["barrier", "lock", "idle"].contains(&name)),
             Figure::SharedTime => with(|name| is_shared_read(name) || is_shared_write(name), shared(&mix()?)),
             Figure::PrivateTime => with(|name| name.starts_with("private."), private(&mix()?)),
@@ -190,6 +200,16 @@ fn is_shared_read(name: &str) -> bool {
 /// Waits of stores to shared data.
 fn is_shared_write(name: &str) -> bool {
     name.starts_with("write.") || name == "write-through" || name == "writeback"
+}
+
+/// Waits of loads.
+fn waits_to_read(name: &str) -> bool {
+    is_shared_read(name) || name == "private.read"
+}
+
+/// Waits of stores.
+fn waits_to_write(name: &str) -> bool {
+    is_shared_write(name) || name == "private.write"
 }
 
 /// Time of all processors under the names that `is_meant` accepts.

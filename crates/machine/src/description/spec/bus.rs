@@ -3,7 +3,7 @@
 use units::{Bytes, Hertz};
 
 use super::section;
-use crate::description::kind::{Text, bytes, count, cycles, mhz};
+use crate::description::kind::{Flag, Text, bytes, count, cycles, mhz};
 
 section! {
     /// The snooping bus between processors and memory, with separate address and data wires. Its clock is the memory's.
@@ -45,5 +45,8 @@ section! {
         banks: u32 = "banks_per_channel", count(1, 256);
         /// Occupancy of a bank by an access, in memory cycles, if its data do not hold it longer.
         cycle: u32 = "bank_cycles", cycles(1, 10_000);
+        /// Whether the controller serves accesses to other banks while one waits for its own: data then take the next free time
+        /// of the channel. Otherwise the data of a channel are in the order of its accesses.
+        reorders: bool = "reorders", Flag, or false;
     }
 }

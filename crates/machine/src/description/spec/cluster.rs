@@ -9,8 +9,12 @@ use crate::description::kind::{Alternatives, Flag, cache_kib, choice, count, cyc
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DeviceCache {
     /// A block cache that includes every line of other nodes that the node's caches hold: a line that it replaces is recalled
-    /// from them (Lai and Falsafi 2000, Section 2).
+    /// from them.
     Inclusive,
+    /// A block cache that includes the lines which the node may write. Caches keep lines that they may only read when this cache
+    /// replaces them, and supply them to each other (Lai and Falsafi 2000, Section 5, where inclusion is required of
+    /// read-write blocks).
+    WriteInclusive,
     /// A block cache that never replaces a line (Lai and Falsafi 2000, Section 6: perfect CC-NUMA).
     Infinite,
     /// A remote access cache: it keeps the lines of replies, and those that a cache of the node shares, but caches may hold lines
@@ -19,8 +23,12 @@ pub enum DeviceCache {
 }
 
 impl Alternatives for DeviceCache {
-    const WORDS: &'static [(Self, &'static str)] =
-        &[(Self::Inclusive, "inclusive"), (Self::Infinite, "infinite"), (Self::RemoteAccess, "remote-access")];
+    const WORDS: &'static [(Self, &'static str)] = &[
+        (Self::Inclusive, "inclusive"),
+        (Self::WriteInclusive, "write-inclusive"),
+        (Self::Infinite, "infinite"),
+        (Self::RemoteAccess, "remote-access"),
+    ];
 }
 
 impl std::fmt::Display for DeviceCache {

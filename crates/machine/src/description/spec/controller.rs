@@ -18,16 +18,18 @@ pub enum ControllerKind {
     Cluster,
     /// The cache and memory controllers of SCI (IEEE 1596-1992), which keep sharers in distributed lists.
     Sci,
+    /// The caching agents and home agents of a server: sockets of many cores with a shared third-level cache in slices.
+    Server,
 }
 
 impl ControllerKind {
     /// Virtual networks that the protocol of this controller sends messages on: requests and replies (Prestor 2001, 3.1.3;
     /// FLASH dissertation, Appendix A), or the two
-    /// subactions of SCI. A bus sends none.
+    /// subactions of SCI. A bus sends none, and a server's agents send theirs through networks of its own sockets.
     pub fn networks(self) -> u32 {
         match self {
             Self::Hub | Self::Magic | Self::Sci | Self::Cluster => 2,
-            Self::SnoopingBus => 0,
+            Self::SnoopingBus | Self::Server => 0,
         }
     }
 }
@@ -39,6 +41,7 @@ impl Alternatives for ControllerKind {
         (Self::SnoopingBus, "snooping-bus"),
         (Self::Cluster, "cluster"),
         (Self::Sci, "sci"),
+        (Self::Server, "server"),
     ];
 }
 

@@ -12,6 +12,7 @@ mod node;
 mod os;
 mod scheduler;
 mod sci;
+mod server;
 
 use super::DescriptionError;
 use super::layer::{KeyRule, Resolver, Writer};
@@ -31,6 +32,9 @@ pub use node::{MemorySpec, ProcessorModel, ProcessorSpec, SysadSpec, TlbSpec};
 pub use os::{DomainTopology, OsSpec, PlacementKind};
 pub use scheduler::SchedulerSpec;
 pub use sci::{PassTransmission, SciRingSpec, SciSpec};
+pub use server::{
+    Forwarding, HomeKind, HomeSpec, MemoryLinkSpec, OnDieNetwork, ServerSpec, SliceKind, SliceSpec, SocketLinkSpec,
+};
 
 /// One table of a description.
 pub(crate) trait Section: Sized {

@@ -30,12 +30,14 @@ pub enum TopologyKind {
     Crossbar,
     /// A constant latency between any two nodes, without contention.
     Ideal,
+    /// Sockets, each with an on-die network of its own, joined by links between sockets.
+    Sockets,
 }
 
 impl TopologyKind {
     /// Whether packets pass routers with buffers.
     pub fn is_routed(self) -> bool {
-        !matches!(self, Self::SciRing | Self::Crossbar | Self::Ideal)
+        !matches!(self, Self::SciRing | Self::Crossbar | Self::Ideal | Self::Sockets)
     }
 }
 
@@ -48,6 +50,7 @@ impl Alternatives for TopologyKind {
         (Self::SciRing, "sci-ring"),
         (Self::Crossbar, "crossbar"),
         (Self::Ideal, "ideal"),
+        (Self::Sockets, "sockets"),
     ];
 }
 

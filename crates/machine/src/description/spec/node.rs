@@ -122,7 +122,7 @@ section! {
         /// Time between refreshes.
         refresh_interval: Duration = "refresh_interval_ns", ns(100.0, 1e9);
         /// Occupancy of the memory by a refresh.
-        refresh_cycles: u32 = "refresh_cycles", cycles(0, 1000);
+        refresh_cycles: u32 = "refresh_cycles", cycles(0, 10_000);
         /// Memories of a node, among which its lines lie in turn, each with all the channels and banks of `[banks]`.
         controllers: u32 = "controllers", count(1, 64), or 1;
     }

@@ -116,7 +116,7 @@ impl Touched {
     /// Threads stand for processors: each has a number of its own.
     pub fn attribution(&self, lives: &Lives<'_>, program: &str, moves: bool) -> Attribution {
         let Some((key, process)) = lives.busiest else {
-            let why = |evidence| (evidence, "the program ended before anything was seen of it".to_owned());
+            let why = |evidence| (evidence, "the program ended before the first sample".to_owned());
             let unseen = Evidence::ALL.into_iter().map(why).collect();
             return Attribution { usable_processors: self.usable, unseen, ..Attribution::default() };
         };
@@ -169,19 +169,20 @@ impl Touched {
     /// What of the evidence for a diagnosis was not there, and why.
     fn unseen(&self, working: &[&ThreadLife], told: &Attribution) -> BTreeMap<Evidence, String> {
         let mut unseen = self.deaf.clone();
-        let lock = "threads that wait for a lock sleep or spin, and nothing here tells that from other idling or work";
+        let lock = "lock waits cannot be distinguished from other idle or busy time";
         unseen.insert(Evidence::Locks, lock.to_owned());
-        unseen.insert(Evidence::Translation, "no sample tells which load missed in the translation buffer".to_owned());
-        unseen.insert(Evidence::FewerProcessors, "the program ran once".to_owned());
+        unseen.insert(Evidence::Translation, "no samples of TLB misses".to_owned());
+        unseen.insert(Evidence::FewerProcessors, "only one run".to_owned());
         if !working.iter().any(|life| life.totals.contains_key("wait_ns")) {
-            let why = "the kernel keeps no times of threads (/proc/PID/task/TID/schedstat), or it ended too soon";
+            let why =
+                "no scheduler statistics of threads (/proc/PID/task/TID/schedstat), or the program ended too soon";
             unseen.insert(Evidence::RunQueue, why.to_owned());
         }
         if !working.iter().any(|life| life.totals.contains_key("migrations") || life.cpu.is_some()) {
-            unseen.insert(Evidence::Moves, "it ended before it was seen on a processor".to_owned());
+            unseen.insert(Evidence::Moves, "the program ended before its first sample on a CPU".to_owned());
         }
         if told.memory_kib.is_empty() {
-            let why = "the kernel does not tell where memory is (/proc/PID/numa_maps), or it ended too soon";
+            let why = "no page locations (/proc/PID/numa_maps), or the program ended too soon";
             unseen.insert(Evidence::Residence, why.to_owned());
         }
         unseen

@@ -92,17 +92,17 @@ impl Touched {
             };
         let faults = listen(
             Sampled::Faults,
-            "who touches a page first, and later when NUMA balancing asks (page faults)",
-            "who touches which page (page faults)",
+            "first touch of pages, and NUMA hinting faults (page-fault samples)",
+            "first touch of pages (page-fault samples)",
             Evidence::Touches,
         );
-        let costs = "what loads cost at which data (memory samples)";
+        let costs = "load latency by data address (memory samples)";
         let loads = Sampled::loads(&monitoring_units(files));
         let loads = match loads {
             Some((sampled, period)) => listen(sampled, costs, costs, Evidence::Misses).map(|touches| (touches, period)),
             None => {
-                let why = "this processor announces no event for it, or a hypervisor hides it";
-                let advice = "the bare machine, with mem-loads (Intel) or ibs_op (AMD)";
+                let why = "no precise memory event, or hidden by the hypervisor";
+                let advice = "use bare metal with mem-loads (Intel) or ibs_op (AMD)";
                 description.blind.push(Blind::new(costs, why, advice));
                 deaf.insert(Evidence::Misses, why.to_owned());
                 None
@@ -128,8 +128,8 @@ impl Touched {
     pub fn describe(&self) -> SourceDescription {
         let mut description = self.description.clone();
         if self.lost > 0 {
-            let why = "they came faster than they were read";
-            let advice = "a larger limit of locked memory: ulimit -l, or sysctl kernel.perf_event_mlock_kb";
+            let why = "samples lost (buffer overrun)";
+            let advice = "raise the locked-memory limit (ulimit -l, or sysctl kernel.perf_event_mlock_kb)";
             description.blind.push(Blind::new(format!("{} references", self.lost), why, advice));
         }
         description

@@ -59,6 +59,8 @@ pub(super) struct Interface {
     pub(super) busy_from: Slot,
     /// The slot in which the next packet from the bypass FIFO can begin.
     pub(super) free_at: Slot,
+    /// The slot in which the end of the busy time is looked for next: as packets come, it ends later than it seemed.
+    pub(super) end_sought: Slot,
     /// Whether a go bit has come in since `busy_from`.
     pub(super) saved_go: bool,
     /// The slot in which the first packet entered the bypass FIFO, since it was last empty.
@@ -96,6 +98,7 @@ impl Interface {
             is_busy: false,
             busy_from: 0,
             free_at: 0,
+            end_sought: 0,
             saved_go: false,
             bypass_from: NEVER,
             own_ends: 0,
@@ -131,6 +134,13 @@ impl Interface {
     #[inline]
     pub(super) fn go_before(&self, slot: Slot) -> bool {
         self.saved_go || self.idles.go_from.max(self.busy_from) < slot
+    }
+
+    /// Whether an idle that comes in `slot` is noted when the node is looked at next: it is still busy then, so that nothing but its
+    /// go bits depends on idles.
+    #[inline]
+    pub(super) fn notes_idle(&self, slot: Slot) -> bool {
+        self.is_busy && slot < self.free_at
     }
 
     /// Whether the node will pass on what is not for it as it comes, unless one of its own is offered before.
@@ -172,13 +182,18 @@ impl Interface {
 
 impl Ring {
     /// Accounts for the waits of packets at `node` up to `slot`, in which its state changes.
-    #[inline]
+    #[inline(always)]
     pub(super) fn account(&mut self, node: usize, slot: Slot) {
         let interface = &mut self.nodes[node];
         if interface.waiting == 0 {
             interface.accounted = slot;
-            return;
+        } else {
+            self.account_waits(node, slot);
         }
+    }
+
+    fn account_waits(&mut self, node: usize, slot: Slot) {
+        let interface = &mut self.nodes[node];
         let packets = u64::from(interface.waiting);
         for (obstacle, slots) in interface.waits(slot, self.spec.transmission) {
             self.statistics.nodes[node].waits[obstacle as usize] += packets * slots;
@@ -189,6 +204,7 @@ impl Ring {
     /// before, the symbol sent on the one that comes in.
     pub(super) fn step(&mut self, node: usize, slot: Slot) {
         self.catch_up(node, slot);
+        self.note_idles(node, slot);
         if self.nodes[node].echo_ends.0 < slot {
             self.complete_echo(node, slot);
         }
@@ -222,7 +238,10 @@ impl Ring {
         let interface = &mut self.nodes[node];
         if interface.is_busy {
             if interface.free_at != slot + 1 {
-                self.wheel.set(interface.free_at - 1, node);
+                if interface.end_sought <= slot {
+                    interface.end_sought = interface.free_at - 1;
+                    self.wheel.set(interface.end_sought, node);
+                }
                 return;
             }
             self.end_busy(node, slot);

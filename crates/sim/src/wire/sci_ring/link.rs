@@ -45,10 +45,17 @@ impl Mark {
     }
 }
 
+/// The room of a link at first, a power of two.
+const ROOM: usize = 32;
+
+/// No change.
+const EMPTY: Mark = Mark::idle(0, Change::Go);
+
 /// The changes under way on a link, in the order of time.
 ///
 /// The receiving node may have passed on the first ones ahead of time, because nothing was to keep it from doing so. They stay
-/// here until the node is looked at after their slots, or sends something of its own and recalls them.
+/// here until the node is looked at after their slots, or sends something of its own and recalls them. There is room for as many
+/// as have ever been under way at once, which are few: all links of a ring fit into the host's first-level cache.
 #[derive(Clone, Debug)]
 pub(super) struct Link {
     marks: Vec<Mark>,
@@ -60,21 +67,30 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// An idle link on which changes are announced at most `horizon` slots ahead.
-    pub(super) fn new(horizon: Slot) -> Self {
-        // No two changes are in one slot.
-        let size = (horizon as usize + 1).next_power_of_two();
-        let empty = Mark::idle(0, Change::Go);
-        Self { marks: vec![empty; size], mask: size - 1, first: 0, count: 0, passed: 0 }
+    /// An idle link.
+    pub(super) fn new() -> Self {
+        Self { marks: vec![EMPTY; ROOM], mask: ROOM - 1, first: 0, count: 0, passed: 0 }
     }
 
     #[inline]
     pub(super) fn push(&mut self, mark: Mark) {
         debug_assert!(self.count == 0 || self.marks[(self.first + self.count - 1) & self.mask].slot < mark.slot);
-        assert!(self.count <= self.mask, "no two changes are in one slot, and none is beyond the horizon");
+        if self.count > self.mask {
+            self.grow();
+        }
         let place = (self.first + self.count) & self.mask;
         self.marks[place] = mark;
         self.count += 1;
+    }
+
+    /// Doubles the room, which is full.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        let first = self.first & self.mask;
+        self.marks.rotate_left(first);
+        self.marks.resize(2 * self.marks.len(), EMPTY);
+        (self.first, self.mask) = (0, self.marks.len() - 1);
     }
 
     /// Whether all changes under way are passed on already.
@@ -83,15 +99,16 @@ impl Link {
         self.passed == self.count
     }
 
+    /// Whether at least so many changes are kept.
+    #[inline]
+    pub(super) fn holds(&self, count: usize) -> bool {
+        self.count >= count
+    }
+
     /// Whether any change under way is passed on already.
     #[inline]
     pub(super) fn has_passed(&self) -> bool {
         self.passed > 0
-    }
-
-    #[inline]
-    pub(super) fn is_full(&self) -> bool {
-        self.count > self.mask
     }
 
     /// The receiving node passes on the last change ahead of time, and those before it already.
@@ -114,6 +131,19 @@ impl Link {
         self.first += 1;
         self.count -= 1;
         self.passed -= 1;
+        Some(mark)
+    }
+
+    /// Takes the first change, if it is not passed on yet and its slot is before `end`: an idle that the busy node has left.
+    #[inline]
+    pub(super) fn take_idle(&mut self, end: Slot) -> Option<Mark> {
+        let mark = self.marks[self.first & self.mask];
+        if self.count == 0 || mark.slot >= end || self.passed > 0 {
+            return None;
+        }
+        debug_assert!(mark.symbols == 0, "a packet was not taken in its slot");
+        self.first += 1;
+        self.count -= 1;
         Some(mark)
     }
 

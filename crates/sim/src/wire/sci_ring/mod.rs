@@ -171,7 +171,7 @@ impl Ring {
             hop,
             nodes: vec![Interface::new(&spec); nodes],
             places,
-            links: vec![Link::new(horizon); nodes],
+            links: vec![Link::new(); nodes],
             records: Records::new(&spec),
             wheel: Wheel::new(nodes, horizon),
             clock: 0,

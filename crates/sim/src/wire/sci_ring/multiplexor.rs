@@ -5,6 +5,9 @@ use super::link::{Change, Mark};
 use super::spec::{AHEAD, NEVER, Slot};
 use super::{LinkFault, Outcome, Ring};
 
+/// Changes that a node has passed on ahead of time and that have come are noted when so many are kept, though the node has nothing to do.
+const LONG_HELD: usize = 24;
+
 impl Ring {
     /// Starts to transmit a packet, if there is one that may be sent and the last symbol was a go idle.
     #[inline]
@@ -64,7 +67,7 @@ impl Ring {
             self.record(node, mark);
             let next = self.next(node);
             mark.slot += self.hop;
-            if self.links[next].is_full() {
+            if self.links[next].holds(LONG_HELD) {
                 self.catch_up(next, self.clock);
             }
             let link = &mut self.links[next];
@@ -90,13 +93,15 @@ impl Ring {
             self.record(node, mark);
             let next = self.next(node);
             mark.slot += self.hop;
-            if self.links[next].is_full() {
+            if self.links[next].holds(LONG_HELD) {
                 self.catch_up(next, self.clock);
             }
             let link = &mut self.links[next];
             if !link.is_passed() || !self.nodes[next].is_quiet() || mark.slot - self.clock > AHEAD {
                 link.push(mark);
-                self.wheel.set(mark.slot, next);
+                if !self.nodes[next].notes_idle(mark.slot) {
+                    self.wheel.set(mark.slot, next);
+                }
                 return;
             }
             let ahead = self.ahead(next);
@@ -192,8 +197,14 @@ impl Ring {
     }
 
     /// Notes the changes that `node` has passed on ahead of time and that have come before `end`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn catch_up(&mut self, node: usize, end: Slot) {
+        if self.links[node].has_passed() {
+            self.note_passed(node, end);
+        }
+    }
+
+    fn note_passed(&mut self, node: usize, end: Slot) {
         while let Some(Mark { slot, change, symbols, .. }) = self.links[node].take_passed(end) {
             match change {
                 Change::Send(_) | Change::Echo(_) => {
@@ -208,13 +219,26 @@ impl Ring {
         }
     }
 
+    /// Notes the idles that have come to `node` before `end` while it was busy.
+    #[inline]
+    pub(super) fn note_idles(&mut self, node: usize, end: Slot) {
+        while let Some(Mark { slot, change, .. }) = self.links[node].take_idle(end) {
+            debug_assert!(self.nodes[node].is_busy, "other idles are taken in their slots");
+            match change {
+                Change::Stop => self.stop(node, slot),
+                _ => self.go(node, slot),
+            }
+        }
+    }
+
     /// Takes back what `node` has passed on ahead of time, because it sends a packet of its own in `slot`. The changes have not
     /// come yet, so nothing downstream has happened.
     pub(super) fn recall(&mut self, node: usize, slot: Slot) {
         let mut count = 0;
         for mark in self.links[node].passed() {
             count += usize::from(mark.goes_on);
-            if mark.slot > slot {
+            let is_noted = mark.symbols == 0 && self.nodes[node].notes_idle(mark.slot);
+            if mark.slot > slot && !is_noted {
                 self.wheel.set(mark.slot, node);
             }
         }

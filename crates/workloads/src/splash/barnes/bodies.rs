@@ -2,14 +2,35 @@
 
 use std::f64::consts::{PI, SQRT_2};
 
-use super::tree::Moment;
+use super::cells::Moment;
 use crate::parallel::Array;
 use crate::random::Random;
 use crate::splash::vector::{Vector, times};
 use crate::thread::Thread;
 
-/// Words of a body: one line of 128 bytes.
-pub const BODY_WORDS: usize = 16;
+/// Where the words of bodies are.
+#[derive(Clone, Copy, Debug)]
+pub struct BodyLayout {
+    /// Words from a body to the next.
+    pub stride: usize,
+    /// The first of the words below.
+    first: usize,
+}
+
+impl BodyLayout {
+    /// A line of 128 bytes for each body, as SPLASH's program pads them.
+    pub const PADDED: Self = Self { stride: 16, first: 0 };
+    /// The 112 bytes of SPLASH-2's structure with pointers of 32 bits: the kind of node before the mass, and next to the place what
+    /// belongs to the tree.
+    pub const CLOSE: Self = Self { stride: 14, first: 1 };
+
+    /// The first word of a body.
+    #[inline]
+    pub const fn word(self, body: usize) -> usize {
+        body * self.stride + self.first
+    }
+}
+
 /// The words of a body: place and mass, velocity, acceleration, potential, and how many forces the latest of these took.
 pub const VELOCITY: usize = 4;
 pub const ACCELERATION: usize = 7;
@@ -19,6 +40,7 @@ pub const COST: usize = 11;
 /// All bodies, in shared memory.
 pub struct Bodies<'r, R> {
     pub region: &'r R,
+    pub layout: BodyLayout,
 }
 
 impl<R> Clone for Bodies<'_, R> {
@@ -33,28 +55,28 @@ impl<R> Bodies<'_, R> {
     /// Place and mass of a body whose number was loaded last.
     #[inline]
     pub fn moment<T: Thread<Region = R>>(&self, body: usize, thread: &mut T) -> Moment {
-        Array::from(self.region, body * BODY_WORDS).load_dependent(thread, 0)
+        Array::from(self.region, self.layout.word(body)).load_dependent(thread, 0)
     }
 
     /// Its place.
     #[inline]
     pub fn place<T: Thread<Region = R>>(&self, body: usize, thread: &mut T) -> Vector {
-        Array::from(self.region, body * BODY_WORDS).load_dependent(thread, 0)
+        Array::from(self.region, self.layout.word(body)).load_dependent(thread, 0)
     }
 
     /// Its velocity or acceleration.
     pub fn vector<T: Thread<Region = R>>(&self, body: usize, field: usize, thread: &mut T) -> Vector {
-        Array::from(self.region, body * BODY_WORDS + field).load(thread, 0)
+        Array::from(self.region, self.layout.word(body) + field).load(thread, 0)
     }
 
     /// Changes place, velocity or acceleration; the place's is field 0.
     pub fn set<T: Thread<Region = R>>(&self, body: usize, field: usize, vector: Vector, thread: &mut T) {
-        Array::from(self.region, body * BODY_WORDS + field).store(thread, 0, vector);
+        Array::from(self.region, self.layout.word(body) + field).store(thread, 0, vector);
     }
 
     /// How many forces made its latest acceleration; 1 before there was any.
     pub fn cost<T: Thread<Region = R>>(&self, body: usize, thread: &mut T) -> u64 {
-        thread.load(self.region, body * BODY_WORDS + COST)
+        thread.load(self.region, self.layout.word(body) + COST)
     }
 
     /// Puts a body where it is to begin with.
@@ -66,9 +88,9 @@ impl<R> Bodies<'_, R> {
         thread: &mut T,
     ) {
         let [x, y, z] = place;
-        Array::from(self.region, body * BODY_WORDS).store(thread, 0, [x, y, z, mass]);
+        Array::from(self.region, self.layout.word(body)).store(thread, 0, [x, y, z, mass]);
         self.set(body, VELOCITY, velocity, thread);
-        thread.store(self.region, body * BODY_WORDS + COST, 1);
+        thread.store(self.region, self.layout.word(body) + COST, 1);
     }
 }
 

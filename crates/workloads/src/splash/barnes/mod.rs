@@ -1,12 +1,16 @@
 //! Stars that attract each other: an octree built by all threads in every time step, and walked for every star.
 
 mod bodies;
+mod cells;
+mod leaves;
 mod tree;
 
 use std::ops::Range;
 
-use bodies::{ACCELERATION, BODY_WORDS, Bodies, COST, POTENTIAL, VELOCITY};
-use tree::{Moment, Part, Pools, ROOT, Tree};
+use bodies::{ACCELERATION, Bodies, BodyLayout, COST, POTENTIAL, VELOCITY};
+use cells::{Moment, Part, Pools, ROOT};
+use leaves::Leaves;
+use tree::Tree;
 
 use crate::parallel::{Locks, Reduction, Share, alone, cost, element};
 use crate::parameter::program;
@@ -18,7 +22,8 @@ program! {
     /// The method of Barnes and Hut (1986) on Plummer's cluster, after Barnes of SPLASH: in every time step all threads put their
     /// bodies into one octree, under locks on its cells, and sum its cells up; the tree's leaves are cut into zones of equal cost,
     /// one for each thread; for each body the tree is walked, and what is far enough away counts as one; bodies move on. The
-    /// tree's form depends on where bodies are alone: one body in a leaf, as in SPLASH; SPLASH-2 puts up to ten.
+    /// tree's form depends on where bodies are alone: one body in a leaf, as in SPLASH, or up to ten, as in SPLASH-2, whose
+    /// structures for bodies and cells are smaller and not padded.
     Barnes is "barnes": "Barnes-Hut: an octree built under locks, walked for every body, shared by costzones" {
         /// Bodies.
         bodies: 4096, 2 to 1_048_576;
@@ -26,6 +31,8 @@ program! {
         steps: 2, 1 to 1000;
         /// A cell counts as one if its side is less than so many hundredths of its distance; 0: bodies only.
         opening: 100, 0 to 200;
+        /// Bodies in a leaf, at most. 1: there are no leaves beside bodies.
+        leaf: 1, 1 to 10;
     }
 }
 
@@ -44,12 +51,13 @@ const DRAW: u32 = 1500;
 /// Locks that the cells share.
 const CELL_LOCKS: usize = 1024;
 
-/// Regions: bodies, cells, the bodies in the order of the tree, locks, the place of reductions.
+/// Regions: bodies, cells, the bodies in the order of the tree, locks, the place of reductions, leaves.
 const BODIES: usize = 0;
 const CELLS: usize = 1;
 const ORDER: usize = 2;
 const LOCKS: usize = 3;
 const LARGEST: usize = 4;
+const LEAVES: usize = 5;
 
 /// Bodies whose accelerations are compared with the sums of all forces.
 const SAMPLE: usize = 256;
@@ -136,12 +144,11 @@ impl<R> Body<'_, R> {
                 Part::Nothing => continue,
                 Part::Body(other) if other == body => continue,
                 Part::Body(other) => self.bodies.moment(other, thread),
-                Part::Cell(cell) => {
-                    let [x, y, z, mass] = self.tree.moment(cell, thread);
+                Part::Cell(_) | Part::Leaf(_) => {
+                    let [x, y, z, mass] = self.tree.moment(part, thread);
                     thread.instructions(LOOK);
                     if side * side >= self.opening * self.opening * square(minus([x, y, z], place)) {
-                        let inner = (0..8).rev().map(|octant| (self.tree.part(cell, octant, thread), side / 2.0));
-                        parts.extend(inner);
+                        self.tree.inner(part, thread, |inner| parts.push((inner, side / 2.0)));
                         continue;
                     }
                     [x, y, z, mass]
@@ -161,9 +168,10 @@ impl<R> Body<'_, R> {
         for place in self.own.clone() {
             let body = self.body(place, thread);
             let (acceleration, potential, count) = self.force(body, &mut parts, thread);
+            let word = self.bodies.layout.word(body);
             self.bodies.set(body, ACCELERATION, acceleration, thread);
-            thread.store(self.bodies.region, body * BODY_WORDS + POTENTIAL, potential.to_bits());
-            thread.store(self.bodies.region, body * BODY_WORDS + COST, count.max(1));
+            thread.store(self.bodies.region, word + POTENTIAL, potential.to_bits());
+            thread.store(self.bodies.region, word + COST, count.max(1));
         }
         thread.barrier();
     }
@@ -182,27 +190,48 @@ impl<R> Body<'_, R> {
     }
 }
 
+impl Barnes {
+    fn has_leaves(&self) -> bool {
+        self.leaf > 1
+    }
+
+    fn body_layout(&self) -> BodyLayout {
+        if self.has_leaves() { BodyLayout::CLOSE } else { BodyLayout::PADDED }
+    }
+
+    fn cells(&self, shape: &Shape) -> Pools {
+        let bodies = self.bodies as usize;
+        if self.has_leaves() { Pools::of_close_cells(shape, bodies) } else { Pools::of_cells(shape, bodies) }
+    }
+}
+
 impl Program for Barnes {
-    const REGIONS: &'static [&'static str] = &["bodies", "cells", "order", "locks", "partial maxima"];
+    const REGIONS: &'static [&'static str] = &["bodies", "cells", "order", "locks", "partial maxima", "leaves"];
     const DYNAMIC: bool = true;
 
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
         let bodies = self.bodies as usize;
-        vec![
-            RegionPlan::unplaced(shape, bodies * BODY_WORDS),
-            RegionPlan::unplaced(shape, Pools::new(shape, bodies).words(shape.threads())),
+        let mut plans = vec![
+            RegionPlan::unplaced(shape, bodies * self.body_layout().stride),
+            RegionPlan::unplaced(shape, self.cells(shape).words(shape.threads())),
             RegionPlan::unplaced(shape, bodies),
             Locks::<()>::plan(shape, CELL_LOCKS),
             Reduction::<()>::plan(shape),
-        ]
+        ];
+        if self.has_leaves() {
+            plans.push(RegionPlan::unplaced(shape, Pools::of_leaves(shape, bodies).words(shape.threads())));
+        }
+        plans
     }
 
     fn run<T: Thread>(&self, shape: &Shape, regions: &[T::Region], thread: &mut T) -> u64 {
         let (share, count) = (Share::new(shape, thread.number()), self.bodies as usize);
-        let bodies = Bodies { region: &regions[BODIES] };
+        let bodies = Bodies { region: &regions[BODIES], layout: self.body_layout() };
+        let leaves = self.has_leaves().then(|| Leaves::new(&regions[LEAVES], shape, count, self.leaf as usize));
         let tree = Tree {
             cells: &regions[CELLS],
-            pools: Pools::new(shape, count),
+            pools: self.cells(shape),
+            leaves,
             bodies,
             locks: Locks::new(shape, &regions[LOCKS], CELL_LOCKS),
             lock_count: CELL_LOCKS,
@@ -236,16 +265,17 @@ impl Program for Barnes {
     fn check(&self, shape: &Shape, read: &dyn Fn(usize, usize) -> u64) -> Result<(), Wrong> {
         let bodies = 0..self.bodies as usize;
         let (_, alone) = alone(self, shape);
+        let layout = self.body_layout();
         let at =
-            |body: usize, field: usize| element::<Vector>(|word| read(BODIES, body * BODY_WORDS + field + word), 0);
+            |body: usize, field: usize| element::<Vector>(|word| read(BODIES, layout.word(body) + field + word), 0);
         let mut missing = vec![true; bodies.len()];
         for place in bodies.clone() {
             let body = read(ORDER, place);
             let is_new = missing.get_mut(body as usize).is_some_and(std::mem::take);
             Wrong::unless_equal(is_new.into(), 1, || format!("body {body}, at place {place}, times its first place,"))?;
         }
-        for word in bodies.clone().flat_map(|body| body * BODY_WORDS..body * BODY_WORDS + COST + 1) {
-            let what = || format!("word {} of body {}", word % BODY_WORDS, word / BODY_WORDS);
+        for word in bodies.clone().flat_map(|body| layout.word(body)..layout.word(body) + COST + 1) {
+            let what = || format!("word {} of body {}", word % layout.stride, word / layout.stride);
             Wrong::unless_equal(read(BODIES, word), alone[BODIES][word], what)?;
         }
         // Where bodies were when they were last pulled.

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::bodies::Bodies;
-use crate::Blocks;
+use super::cells::{CellLayout, Moment, Part, Pools, ROOT, centre_of, octant};
+use super::leaves::Leaves;
 use crate::parallel::{Array, Locks, cost};
-use crate::program::Shape;
 use crate::splash::vector::Vector;
 use crate::thread::Thread;
 
@@ -15,82 +15,15 @@ const STEP: u32 = 14;
 const MOMENT: u32 = 14;
 /// Instructions to compare a part's costs with the bounds of a zone.
 const ZONE: u32 = 8;
-
-/// Words of a cell: one line of 128 bytes.
-const CELL_WORDS: usize = 16;
-/// The words of a cell: eight parts, the centre of mass with the mass, the cost of its bodies, their number, and whether all
-/// this is known.
-const MOMENTS: usize = 8;
-const COST: usize = 12;
-const COUNT: usize = 13;
-const KNOWN: usize = 14;
-
-/// The root is the first cell of the first thread.
-pub const ROOT: usize = 0;
-
-/// What is in an octant of a cell.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Part {
-    Nothing,
-    Cell(usize),
-    Body(usize),
-}
-
-impl Part {
-    fn of(word: u64) -> Self {
-        match word {
-            0 => Self::Nothing,
-            word if word % 2 == 0 => Self::Cell(word as usize / 2 - 1),
-            word => Self::Body(word as usize / 2),
-        }
-    }
-
-    fn word(self) -> u64 {
-        match self {
-            Self::Nothing => 0,
-            Self::Cell(cell) => 2 * (cell as u64 + 1),
-            Self::Body(body) => 2 * body as u64 + 1,
-        }
-    }
-}
-
-/// A centre of mass and the mass.
-pub type Moment = [f64; 4];
-
-/// The cells that each thread may make, in memory of its own.
-#[derive(Clone, Copy, Debug)]
-pub struct Pools {
-    blocks: Blocks,
-    /// Cells of a thread.
-    each: usize,
-}
-
-impl Pools {
-    /// Room for the tree of so many bodies: one to two cells for each three bodies are usual, and which thread makes them is
-    /// chance.
-    pub fn new(shape: &Shape, bodies: usize) -> Self {
-        let each = 4 * bodies / shape.threads() + 256;
-        Self { blocks: Blocks::new(shape, (each * CELL_WORDS).div_ceil(shape.line_words)), each }
-    }
-
-    /// Words of all.
-    pub fn words(&self, threads: usize) -> usize {
-        self.blocks.word(threads, 0)
-    }
-
-    fn word(&self, cell: usize) -> usize {
-        self.blocks.word(cell / self.each, 0) + cell % self.each * CELL_WORDS
-    }
-
-    fn of(&self, thread: usize) -> Range<usize> {
-        thread * self.each..(thread + 1) * self.each
-    }
-}
+/// Bits of half a word.
+const HALF: usize = 32;
 
 /// A thread's view of the tree.
 pub struct Tree<'r, R> {
     pub cells: &'r R,
     pub pools: Pools,
+    /// Unless every body is a leaf.
+    pub leaves: Option<Leaves<'r, R>>,
     pub bodies: Bodies<'r, R>,
     pub locks: Locks<'r, R>,
     /// How many locks the cells share.
@@ -101,14 +34,13 @@ pub struct Tree<'r, R> {
     pub half: f64,
 }
 
-/// The octant of a cube around `centre` that a place is in: a bit for each axis.
-fn octant(place: Vector, centre: Vector) -> usize {
-    (0..3).map(|axis| usize::from(place[axis] >= centre[axis]) << axis).sum()
-}
-
-/// The centre of an octant of a cube.
-fn centre_of(octant: usize, centre: Vector, half: f64) -> Vector {
-    std::array::from_fn(|axis| centre[axis] + if octant >> axis & 1 == 1 { half / 2.0 } else { -half / 2.0 })
+/// What is in a cell or leaf, in sum: places by their mass, masses, costs, and how many bodies.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    weighted: Vector,
+    mass: f64,
+    costs: u64,
+    count: u64,
 }
 
 impl<R> Tree<'_, R> {
@@ -116,6 +48,9 @@ impl<R> Tree<'_, R> {
     pub fn clear<T: Thread<Region = R>>(&mut self, thread: &mut T) {
         let first = self.pools.of(thread.number()).start;
         self.made = first..first;
+        if let Some(leaves) = &mut self.leaves {
+            leaves.clear(thread.number());
+        }
         if thread.number() == 0 {
             self.make(Part::Nothing, 0, thread);
         }
@@ -130,12 +65,53 @@ impl<R> Tree<'_, R> {
         self.made.end += 1;
         let word = self.pools.word(cell);
         for octant in 0..8 {
-            let part = if octant == at { part } else { Part::Nothing };
-            thread.store(self.cells, word + octant, part.word());
+            if !self.pools.layout.halves {
+                let part = if octant == at { part } else { Part::Nothing };
+                thread.store(self.cells, word + octant, part.word());
+            } else if octant % 2 == 0 {
+                let half = |octant: usize| if octant == at { part.word() } else { 0 };
+                let both = half(octant) | half(octant + 1) << HALF;
+                thread.store(self.cells, self.part_word(cell, octant), both);
+            }
         }
-        thread.store(self.cells, word + KNOWN, 0);
+        thread.store(self.cells, word + self.pools.layout.known, 0);
         thread.instructions(STEP);
         Some(cell)
+    }
+
+    /// The word that holds what is in an octant.
+    #[inline]
+    fn part_word(&self, cell: usize, octant: usize) -> usize {
+        let layout = &self.pools.layout;
+        self.pools.word(cell) + layout.parts + if layout.halves { octant / 2 } else { octant }
+    }
+
+    /// What is in an octant whose word holds `word`.
+    #[inline]
+    fn part_of(&self, word: u64, octant: usize) -> Part {
+        if self.pools.layout.halves {
+            Part::of(word >> (octant % 2 * HALF) & u64::from(u32::MAX))
+        } else {
+            Part::of(word)
+        }
+    }
+
+    /// Changes what is in an octant, under the lock of its cell.
+    fn set_part<T: Thread<Region = R>>(&self, cell: usize, octant: usize, part: Part, thread: &mut T) {
+        let word = self.part_word(cell, octant);
+        let whole = if self.pools.layout.halves {
+            let shift = octant % 2 * HALF;
+            let held = thread.load(self.cells, word);
+            held & !(u64::from(u32::MAX) << shift) | part.word() << shift
+        } else {
+            part.word()
+        };
+        thread.store_release(self.cells, word, whole);
+    }
+
+    fn look<T: Thread<Region = R>>(&self, cell: usize, octant: usize, thread: &mut T) -> Part {
+        let word = thread.load_acquire(self.cells, self.part_word(cell, octant));
+        self.part_of(word, octant)
     }
 
     /// Puts a body into the tree: down to a cell with a free octant, or to a body, with which it shares a new cell. Others do
@@ -146,15 +122,14 @@ impl<R> Tree<'_, R> {
         let (mut cell, mut centre, mut half) = (ROOT, [0.0; 3], self.half);
         loop {
             let octant = octant(place, centre);
-            let word = self.pools.word(cell) + octant;
             thread.instructions(STEP);
-            if let Part::Cell(inner) = Part::of(thread.load_acquire(self.cells, word)) {
+            if let Part::Cell(inner) = self.look(cell, octant, thread) {
                 (cell, centre, half) = (inner, centre_of(octant, centre, half), half / 2.0);
                 continue;
             }
             let lock = cell % self.lock_count;
             let held = self.locks.acquire(thread, lock);
-            let done = self.put(body, word, centre_of(octant, centre, half), thread);
+            let done = self.put(body, (cell, octant), centre_of(octant, centre, half), thread);
             self.locks.release(thread, held);
             if let Some(done) = done {
                 return done;
@@ -162,79 +137,178 @@ impl<R> Tree<'_, R> {
         }
     }
 
-    /// Puts a body into an octant, whose cell is locked and whose centre is given, if that is free. Otherwise sees to it that a
-    /// cell is there and returns `None`; false if there is no memory for it.
-    fn put<T: Thread<Region = R>>(&mut self, body: usize, word: usize, centre: Vector, thread: &mut T) -> Option<bool> {
-        match Part::of(thread.load_acquire(self.cells, word)) {
+    /// Puts a body into an octant, whose cell is locked and whose centre is given, if that is free or a leaf with room. Otherwise
+    /// sees to it that a cell is there and returns `None`; false if there is no memory for it.
+    fn put<T: Thread<Region = R>>(
+        &mut self,
+        body: usize,
+        (cell, at): (usize, usize),
+        centre: Vector,
+        thread: &mut T,
+    ) -> Option<bool> {
+        match self.look(cell, at, thread) {
             Part::Nothing => {
-                thread.store_release(self.cells, word, Part::Body(body).word());
+                let part = match &mut self.leaves {
+                    None => Part::Body(body),
+                    Some(leaves) => {
+                        let Some(leaf) = leaves.make(thread) else { return Some(false) };
+                        leaves.add(leaf, body, thread);
+                        Part::Leaf(leaf)
+                    }
+                };
+                self.set_part(cell, at, part, thread);
                 Some(true)
             }
             // Somebody was first.
             Part::Cell(_) => None,
             Part::Body(other) => {
                 let there = self.bodies.place(other, thread);
-                let Some(cell) = self.make(Part::Body(other), octant(there, centre), thread) else {
+                let Some(inner) = self.make(Part::Body(other), octant(there, centre), thread) else {
                     return Some(false);
                 };
-                thread.store_release(self.cells, word, Part::Cell(cell).word());
+                self.set_part(cell, at, Part::Cell(inner), thread);
+                None
+            }
+            Part::Leaf(leaf) => {
+                if self.leaves.as_ref().is_some_and(|leaves| leaves.add(leaf, body, thread)) {
+                    return Some(true);
+                }
+                let Some(inner) = self.divide(leaf, centre, thread) else { return Some(false) };
+                self.set_part(cell, at, Part::Cell(inner), thread);
                 None
             }
         }
     }
 
+    /// Puts the bodies of a full leaf into a new cell, whose centre is given: those of one octant stay in the leaf.
+    fn divide<T: Thread<Region = R>>(&mut self, leaf: usize, centre: Vector, thread: &mut T) -> Option<usize> {
+        let bodies = self.leaves.as_ref().map(|leaves| leaves.bodies(leaf, thread))?;
+        let octants: Vec<_> = bodies.iter().map(|&body| octant(self.bodies.place(body, thread), centre)).collect();
+        let cell = self.make(Part::Nothing, 0, thread)?;
+        let mut kept = Some(leaf);
+        for inner in 0..8 {
+            let mut own = bodies.iter().zip(&octants).filter(|&(_, octant)| *octant == inner).peekable();
+            if own.peek().is_none() {
+                continue;
+            }
+            let leaves = self.leaves.as_mut()?;
+            let leaf = match kept.take() {
+                Some(leaf) => {
+                    leaves.empty(leaf, thread);
+                    leaf
+                }
+                None => leaves.make(thread)?,
+            };
+            for (&body, _) in own {
+                leaves.add(leaf, body, thread);
+            }
+            self.set_part(cell, inner, Part::Leaf(leaf), thread);
+        }
+        Some(cell)
+    }
+
     /// What is in an octant of a cell of the finished tree.
     #[inline]
     pub fn part<T: Thread<Region = R>>(&self, cell: usize, octant: usize, thread: &mut T) -> Part {
-        Part::of(thread.load(self.cells, self.pools.word(cell) + octant))
+        let word = thread.load(self.cells, self.part_word(cell, octant));
+        self.part_of(word, octant)
     }
 
-    /// The moment of a cell whose number was loaded last.
+    /// What is in a cell, octant by octant from the last, or in a leaf, of the finished tree.
     #[inline]
-    pub fn moment<T: Thread<Region = R>>(&self, cell: usize, thread: &mut T) -> Moment {
-        Array::from(self.cells, self.pools.word(cell) + MOMENTS).load_dependent(thread, 0)
+    pub fn inner<T: Thread<Region = R>>(&self, part: Part, thread: &mut T, mut take: impl FnMut(Part)) {
+        match (part, &self.leaves) {
+            (Part::Cell(cell), _) => (0..8).rev().for_each(|octant| take(self.part(cell, octant, thread))),
+            (Part::Leaf(leaf), Some(leaves)) => {
+                leaves.bodies(leaf, thread).into_iter().rev().for_each(|body| take(Part::Body(body)));
+            }
+            _ => (),
+        }
     }
 
+    /// The region of a cell or a leaf, its first word, and where its words are.
+    #[inline]
+    fn node(&self, part: Part) -> Option<(&R, usize, CellLayout)> {
+        match (part, &self.leaves) {
+            (Part::Cell(cell), _) => Some((self.cells, self.pools.word(cell), self.pools.layout)),
+            (Part::Leaf(leaf), Some(leaves)) => Some((leaves.region, leaves.pools.word(leaf), leaves.pools.layout)),
+            _ => None,
+        }
+    }
+
+    /// The moment of a cell or leaf, or of a body, whose number was loaded last.
+    #[inline]
+    pub fn moment<T: Thread<Region = R>>(&self, part: Part, thread: &mut T) -> Moment {
+        match (part, self.node(part)) {
+            (Part::Body(body), _) => self.bodies.moment(body, thread),
+            (_, Some((region, word, layout))) => Array::from(region, word + layout.moment).load_dependent(thread, 0),
+            _ => Moment::default(),
+        }
+    }
+
+    /// The cost of what is in a part, and how many bodies that is.
     fn cost<T: Thread<Region = R>>(&self, part: Part, thread: &mut T) -> (u64, u64) {
-        match part {
-            Part::Nothing => (0, 0),
-            Part::Body(body) => (self.bodies.cost(body, thread), 1),
-            Part::Cell(cell) => {
-                let word = self.pools.word(cell);
-                (thread.load_dependent(self.cells, word + COST), thread.load(self.cells, word + COUNT))
+        match (part, self.node(part)) {
+            (Part::Body(body), _) => (self.bodies.cost(body, thread), 1),
+            (_, Some((region, word, layout))) => {
+                (thread.load_dependent(region, word + layout.cost), thread.load(region, word + layout.cost + 1))
             }
+            _ => (0, 0),
         }
     }
 
-    /// Computes moment, cost and number of bodies of the cells that the thread has made, latest first: what is in a cell was
-    /// made later than it, by whichever thread. Waits for cells of others.
+    /// Computes moment, cost and number of bodies of the leaves and cells that the thread has made, latest first: what is in a cell
+    /// was made later than it, by whichever thread. Waits for those of others.
     pub fn sum_up<T: Thread<Region = R>>(&self, thread: &mut T) {
-        for cell in self.made.clone().rev() {
-            let (mut weighted, mut mass, mut costs, mut count) = ([0.0; 3], 0.0, 0, 0);
-            for octant in 0..8 {
-                let part = self.part(cell, octant, thread);
-                let moment = match part {
-                    Part::Nothing => continue,
-                    Part::Body(body) => self.bodies.moment(body, thread),
-                    Part::Cell(inner) => {
-                        thread.await_change(self.cells, self.pools.word(inner) + KNOWN, 0);
-                        self.moment(inner, thread)
-                    }
-                };
-                weighted = std::array::from_fn(|axis| weighted[axis] + moment[3] * moment[axis]);
-                mass += moment[3];
-                let (of_part, bodies) = self.cost(part, thread);
-                (costs, count) = (costs + of_part, count + bodies);
-                thread.instructions(MOMENT);
-            }
-            let word = self.pools.word(cell);
-            let [x, y, z] = weighted.map(|part| part / mass);
-            thread.instructions(cost::DIVISION);
-            Array::from(self.cells, word + MOMENTS).store(thread, 0, [x, y, z, mass]);
-            thread.store(self.cells, word + COST, costs);
-            thread.store(self.cells, word + COUNT, count);
-            thread.store_release(self.cells, word + KNOWN, 1);
+        for leaf in self.leaves.iter().flat_map(|leaves| leaves.made.clone()) {
+            self.sum(Part::Leaf(leaf), thread);
         }
+        for cell in self.made.clone().rev() {
+            self.sum(Part::Cell(cell), thread);
+        }
+    }
+
+    /// Computes what is to be known of a cell or a leaf.
+    fn sum<T: Thread<Region = R>>(&self, whole: Part, thread: &mut T) {
+        let mut sums = Sums::default();
+        match (whole, &self.leaves) {
+            (Part::Cell(cell), _) => {
+                for octant in 0..8 {
+                    let part = self.part(cell, octant, thread);
+                    self.add(part, &mut sums, thread);
+                }
+            }
+            (Part::Leaf(leaf), Some(leaves)) => {
+                for body in leaves.bodies(leaf, thread) {
+                    self.add(Part::Body(body), &mut sums, thread);
+                }
+            }
+            _ => (),
+        }
+        let Sums { weighted, mass, costs, count } = sums;
+        let Some((region, word, layout)) = self.node(whole) else { return };
+        let [x, y, z] = weighted.map(|part| part / mass);
+        thread.instructions(cost::DIVISION);
+        Array::from(region, word + layout.moment).store(thread, 0, [x, y, z, mass]);
+        thread.store(region, word + layout.cost, costs);
+        thread.store(region, word + layout.cost + 1, count);
+        thread.store_release(region, word + layout.known, 1);
+    }
+
+    /// Adds what is in a part to sums, as soon as it is known.
+    fn add<T: Thread<Region = R>>(&self, part: Part, sums: &mut Sums, thread: &mut T) {
+        if part == Part::Nothing {
+            return;
+        }
+        if let Some((region, word, layout)) = self.node(part) {
+            thread.await_change(region, word + layout.known, 0);
+        }
+        let moment = self.moment(part, thread);
+        sums.weighted = std::array::from_fn(|axis| sums.weighted[axis] + moment[3] * moment[axis]);
+        sums.mass += moment[3];
+        let (of_part, bodies) = self.cost(part, thread);
+        (sums.costs, sums.count) = (sums.costs + of_part, sums.count + bodies);
+        thread.instructions(MOMENT);
     }
 
     /// Gives `take` the bodies of a thread's zone, with their places in the order of all: the tree's leaves from first to last
@@ -258,8 +332,8 @@ impl<R> Tree<'_, R> {
             let (of_part, bodies) = self.cost(part, thread);
             thread.instructions(ZONE);
             match part {
-                Part::Cell(cell) if cost + of_part > zone.start => {
-                    parts.extend((0..8).rev().map(|octant| self.part(cell, octant, thread)));
+                Part::Cell(_) | Part::Leaf(_) if cost + of_part > zone.start => {
+                    self.inner(part, thread, |inner| parts.push(inner));
                     parts.retain(|part| *part != Part::Nothing);
                     continue;
                 }
@@ -267,27 +341,6 @@ impl<R> Tree<'_, R> {
                 _ => (),
             }
             (cost, place) = (cost + of_part, place + bodies);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parts_come_back_as_they_were_stored() {
-        for part in [Part::Nothing, Part::Cell(ROOT), Part::Body(0), Part::Cell(7), Part::Body(7)] {
-            assert_eq!(Part::of(part.word()), part);
-        }
-    }
-
-    #[test]
-    fn octants_halve_the_cube() {
-        for number in 0..8 {
-            let centre = centre_of(number, [1.0, 2.0, 3.0], 4.0);
-            assert_eq!(octant(centre, [1.0, 2.0, 3.0]), number);
-            assert!(centre.iter().zip([1.0, 2.0, 3.0]).all(|(part, middle)| (part - middle).abs() == 2.0));
         }
     }
 }

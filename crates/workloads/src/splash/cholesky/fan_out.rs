@@ -2,9 +2,11 @@
 //! Gupta 1992).
 //!
 //! A panel to which all changes are made is a task. Whoever takes it completes it, makes its changes to other panels one after the
-//! other, each under the lock of the panel that it changes, and puts a panel into the queue whose last change that was.
+//! other, each under the lock of the panel that it changes, and puts a panel into the queue whose last change that was. Before, each
+//! thread has completed its subtrees, if it has any ([`Domains`]).
 
 use super::TASK;
+use super::domains::Domains;
 use super::panels::Panels;
 use super::symbolic::Symbolic;
 use crate::Blocks;
@@ -28,6 +30,8 @@ pub struct Tasks<'r, R> {
     /// A lock of each panel, and the queue's behind them.
     locks: Locks<'r, R>,
     panels: usize,
+    /// Tasks that there will be.
+    shared: usize,
 }
 
 /// The lines that a word for each panel takes.
@@ -52,7 +56,7 @@ impl<'r, R> Tasks<'r, R> {
     }
 
     /// The queue in `region`, with locks in `locks`.
-    pub fn new(shape: &Shape, symbolic: &Symbolic, region: &'r R, locks: &'r R) -> Self {
+    pub fn new(shape: &Shape, symbolic: &Symbolic, domains: &Domains, region: &'r R, locks: &'r R) -> Self {
         let panels = symbolic.panels.len();
         let word = |line| block(shape, panels).word(0, line);
         Self {
@@ -63,15 +67,16 @@ impl<'r, R> Tasks<'r, R> {
             waiting: Array::from(region, word(TASKS + lines(shape, panels))),
             locks: Locks::new(shape, locks, Self::locks(symbolic)),
             panels,
+            shared: domains.shared(),
         }
     }
 
-    /// The first thread puts those panels into the queue that nobody changes, and notes how many change the others.
-    pub fn initialise<T: Thread<Region = R>>(&self, symbolic: &Symbolic, thread: &mut T) {
+    /// The first thread puts those shared panels into the queue that nobody changes, and notes how many change the others.
+    pub fn initialise<T: Thread<Region = R>>(&self, symbolic: &Symbolic, domains: &Domains, thread: &mut T) {
         let mut put = 0;
         for (number, panel) in symbolic.panels.iter().enumerate() {
             self.waiting.store(thread, number, panel.sources as u64);
-            if panel.sources == 0 {
+            if panel.sources == 0 && domains.owner(number).is_none() {
                 self.tasks.store(thread, put, number as u64);
                 put += 1;
             }
@@ -96,7 +101,7 @@ impl<'r, R> Tasks<'r, R> {
             });
             match task {
                 Some(panel) => return Some(panel as usize),
-                None if taken as usize == self.panels => return None,
+                None if taken as usize == self.shared => return None,
                 None => thread.await_change(self.region, self.put, put),
             };
         }
@@ -111,20 +116,34 @@ impl<'r, R> Tasks<'r, R> {
         });
     }
 
-    /// Takes tasks until all panels are complete.
+    /// Completes the panels of the thread's subtrees, then takes tasks until all others are complete.
     pub fn factor<T: Thread<Region = R>>(&self, panels: &Panels<'_, R>, thread: &mut T) {
+        let number = thread.number();
+        for panel in (0..self.panels).filter(|&panel| panels.domains.owner(panel) == Some(number)) {
+            self.complete(panel, panels, thread);
+        }
         while let Some(panel) = self.take(thread) {
-            panels.complete(panel, thread);
-            for (change, &(target, _)) in panels.symbolic.panels[panel].changes.iter().enumerate() {
-                let left = self.locks.critical(thread, target, |thread| {
-                    panels.change(panel, change, thread);
-                    let left = self.waiting.load(thread, target) - 1;
-                    self.waiting.store(thread, target, left);
-                    left
-                });
-                if left == 0 {
-                    self.put(target, thread);
-                }
+            self.complete(panel, panels, thread);
+        }
+    }
+
+    /// Completes a panel, and makes its changes to others.
+    fn complete<T: Thread<Region = R>>(&self, panel: usize, panels: &Panels<'_, R>, thread: &mut T) {
+        panels.complete(panel, thread);
+        for (change, &(target, _)) in panels.symbolic.panels[panel].changes.iter().enumerate() {
+            // All that changes a panel of a subtree is in the same subtree.
+            if panels.domains.owner(target).is_some() {
+                panels.change(panel, change, thread);
+                continue;
+            }
+            let left = self.locks.critical(thread, target, |thread| {
+                panels.change(panel, change, thread);
+                let left = self.waiting.load(thread, target) - 1;
+                self.waiting.store(thread, target, left);
+                left
+            });
+            if left == 0 {
+                self.put(target, thread);
             }
         }
     }

@@ -1,5 +1,8 @@
 //! A sparse matrix is factored: panels change each other, in an order that comes of itself.
 
+mod block_fan_out;
+mod blocks;
+mod domains;
 mod fan_out;
 mod mesh;
 mod owners;
@@ -9,6 +12,9 @@ mod system;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use block_fan_out::BlockQueues;
+use blocks::{Blocks, Factor};
+use domains::Domains;
 use fan_out::Tasks;
 use mesh::Mesh;
 use owners::Queues;
@@ -26,14 +32,16 @@ program! {
     /// each other are supernodes, cut into panels, dealt to the threads. A thread that has completed a panel puts a task into the
     /// queue of the owner of each panel that this one changes, under the queue's lock; owners take tasks as they come, and
     /// complete a panel when all changes to it are made. Nobody else stores to it; whoever needs it reads it. In the schedule of
-    /// the first SPLASH, any thread completes a panel and makes its changes to others, under their locks.
+    /// the first SPLASH, any thread completes a panel and makes its changes to others, under their locks. Threads may first complete
+    /// subtrees of their own, whose panels are in private memory until they are complete. In the schedule of SPLASH-2, a grid of
+    /// threads owns blocks of panels, which fan out (Rothberg and Gupta 1993).
     ///
     /// Matrices are those of meshes of bricks with three displacements at each node. The default has the 1806 rows of BCSSTK14;
     /// a length of 37, width of 11 and height of 4 the 4884 rows of BCSSTK16 (tk16 of SPLASH), 62 numbers a row instead of 59.
     /// Ordering, by minimum degree, and structure are found before the program begins: SPLASH reads ordered matrices from files.
     /// A matrix from a file takes the place of the mesh ([`Matrix`](crate::Matrix)), with its rows in the order of the file.
     Cholesky is "cholesky": "supernodal factorisation of a finite-element matrix: panels, and queues of tasks under locks",
-        of matrix {
+        of matrix: Matrix {
         /// Nodes along the mesh.
         length: 43, 1 to 512;
         /// Nodes across it.
@@ -46,8 +54,8 @@ program! {
         fit: 0, 0 to 1048576;
         /// 1: the rows of a file's matrix are ordered by minimum degree. 0: they are in order already.
         reorder: 0, 0 to 1;
-        /// 0: the owner of a panel makes all changes to it. 1: panels fan out through one queue of tasks, as in the first SPLASH.
-        schedule: 0, 0 to 1;
+        /// 0: owners change their panels. 1: panels fan out through one queue of tasks. 2: and threads have subtrees. 3: blocks fan out.
+        schedule: 0, 0 to 3;
     }
 }
 
@@ -56,11 +64,12 @@ const DRAW: u32 = 60;
 /// Instructions to take a task from a queue, or to put it in.
 const TASK: u32 = 12;
 
-/// Regions: numbers, rows of all supernodes, queues, locks.
+/// Regions: numbers, rows of all supernodes, queues, locks, numbers of subtrees.
 const VALUES: usize = 0;
 const ROWS: usize = 1;
 const QUEUES: usize = 2;
 const LOCKS: usize = 3;
+const OWN: usize = 4;
 
 /// How large what is left of the matrix may be when the product of the factors is taken away, relative to it.
 const ROUNDING: f64 = 1e-13;
@@ -90,7 +99,42 @@ impl Cholesky {
 
     /// Whether panels fan out through one queue of tasks.
     fn fans_out(&self) -> bool {
-        self.schedule == 1
+        matches!(self.schedule, 1 | 2)
+    }
+
+    /// The subtrees of threads.
+    fn domains(&self, shape: &Shape, symbolic: &Symbolic) -> Domains {
+        if self.schedule == 2 { Domains::new(shape, symbolic) } else { Domains::none(symbolic, shape.threads()) }
+    }
+
+    /// The blocks that fan out, if it is they that do.
+    fn blocks(&self, shape: &Shape, symbolic: &Symbolic) -> Option<Blocks> {
+        (self.schedule == 3).then(|| Blocks::new(shape, symbolic))
+    }
+
+    /// Stores the numbers of the matrix in those blocks that a thread owns.
+    fn initialise_blocks<T: Thread>(
+        &self,
+        (symbolic, blocks): (&Symbolic, &Blocks),
+        seed: u64,
+        values: &T::Region,
+        thread: &mut T,
+    ) {
+        for (number, of) in blocks.of.iter().enumerate() {
+            let own = |block: &usize| blocks.owner((number, *block)) == thread.number();
+            let own: Vec<usize> = (0..of.len()).filter(own).collect();
+            if own.is_empty() {
+                continue;
+            }
+            let (panel, width) = (self.panel(symbolic, number, seed), symbolic.panels[number].columns.len());
+            for block in own.into_iter().map(|block| &of[block]) {
+                let numbers = &panel[block.places.start * width..block.places.end * width];
+                for (word, value) in numbers.iter().enumerate() {
+                    thread.store(values, block.first + word, value.to_bits());
+                    thread.instructions(DRAW);
+                }
+            }
+        }
     }
 
     /// The matrix where a panel is, row by row; zero above the diagonal and where only the factor is not.
@@ -118,46 +162,72 @@ impl Cholesky {
 }
 
 impl Program for Cholesky {
-    const REGIONS: &'static [&'static str] = &["values", "rows", "queues", "locks"];
+    const REGIONS: &'static [&'static str] = &["values", "rows", "queues", "locks", "subtrees"];
     const DYNAMIC: bool = true;
 
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
         let symbolic = self.symbolic();
-        let layout = Layout::new(shape, &symbolic);
-        let (queues, locks) = match self.fans_out() {
-            true => (Tasks::<()>::plan(shape, &symbolic), Tasks::<()>::locks(&symbolic)),
-            false => (Queues::<()>::plan(shape, &symbolic, &layout), shape.threads()),
+        let domains = self.domains(shape, &symbolic);
+        let layout = Layout::new(shape, &symbolic, &domains);
+        let blocks = self.blocks(shape, &symbolic);
+        let (queues, locks) = match (&blocks, self.fans_out()) {
+            (Some(blocks), _) => (BlockQueues::<()>::plan(shape, blocks), shape.threads()),
+            (None, true) => (Tasks::<()>::plan(shape, &symbolic), Tasks::<()>::locks(&symbolic)),
+            (None, false) => (Queues::<()>::plan(shape, &symbolic, &layout), shape.threads()),
         };
-        vec![
-            RegionPlan::unplaced(shape, layout.words),
+        let mut regions = vec![
+            RegionPlan::unplaced(shape, blocks.map_or(layout.words, |blocks| blocks.words)),
             RegionPlan::unplaced(shape, symbolic.rows.len()),
             queues,
             Locks::<()>::plan(shape, locks),
-        ]
+        ];
+        if self.schedule == 2 {
+            regions.push(domains.plan(shape));
+        }
+        regions
     }
 
     fn run<T: Thread>(&self, shape: &Shape, regions: &[T::Region], thread: &mut T) -> u64 {
         let (share, symbolic) = (Share::new(shape, thread.number()), self.symbolic());
-        let layout = Layout::new(shape, &symbolic);
-        for panel in share.cyclic(symbolic.panels.len()) {
+        let domains = self.domains(shape, &symbolic);
+        let layout = Layout::new(shape, &symbolic, &domains);
+        let blocks = self.blocks(shape, &symbolic);
+        if let Some(blocks) = &blocks {
+            self.initialise_blocks((&symbolic, blocks), shape.seed, &regions[VALUES], thread);
+        }
+        let own = regions.get(OWN).unwrap_or(&regions[VALUES]);
+        let owned = |panel: &usize| blocks.is_none() && layout.owner(*panel) == share.number;
+        for panel in (0..symbolic.panels.len()).filter(owned) {
+            let first = domains.first(panel);
             for (word, value) in self.panel(&symbolic, panel, shape.seed).into_iter().enumerate() {
-                thread.store(&regions[VALUES], layout.firsts[panel] + word, value.to_bits());
+                match first {
+                    Some(first) => thread.store_own(own, first + word, value.to_bits()),
+                    None => thread.store(&regions[VALUES], layout.firsts[panel] + word, value.to_bits()),
+                }
                 thread.instructions(DRAW);
             }
         }
         for row in share.block(symbolic.rows.len()) {
             thread.store(&regions[ROWS], row, symbolic.rows[row] as u64);
         }
-        let tasks = self.fans_out().then(|| Tasks::new(shape, &symbolic, &regions[QUEUES], &regions[LOCKS]));
+        let tasks = self.fans_out().then(|| Tasks::new(shape, &symbolic, &domains, &regions[QUEUES], &regions[LOCKS]));
         if let Some(tasks) = tasks.as_ref().filter(|_| share.number == 0) {
-            tasks.initialise(&symbolic, thread);
+            tasks.initialise(&symbolic, &domains, thread);
         }
         thread.barrier();
         thread.measure(true);
-        let panels = Panels { symbolic: &symbolic, layout: &layout, values: &regions[VALUES], rows: &regions[ROWS] };
-        match tasks {
-            Some(tasks) => tasks.factor(&panels, thread),
-            None => Queues::new(shape, &panels, &regions[QUEUES], &regions[LOCKS]).factor(share, &panels, thread),
+        let (values, rows) = (&regions[VALUES], &regions[ROWS]);
+        let panels = Panels { symbolic: &symbolic, layout: &layout, domains: &domains, values, rows, own };
+        match (&blocks, tasks) {
+            (Some(blocks), _) => {
+                let factor = Factor { symbolic: &symbolic, blocks, values, rows };
+                let queues = BlockQueues::new(shape, blocks, &regions[QUEUES], &regions[LOCKS]);
+                queues.factor(share.number, &factor, thread);
+            }
+            (None, Some(tasks)) => tasks.factor(&panels, thread),
+            (None, None) => {
+                Queues::new(shape, &panels, &regions[QUEUES], &regions[LOCKS]).factor(share, &panels, thread)
+            }
         }
         thread.barrier();
         thread.measure(false);
@@ -167,9 +237,16 @@ impl Program for Cholesky {
     /// The factor times its transpose is the matrix.
     fn check(&self, shape: &Shape, read: &dyn Fn(usize, usize) -> u64) -> Result<(), Wrong> {
         let symbolic = self.symbolic();
-        let layout = Layout::new(shape, &symbolic);
+        let layout = Layout::new(shape, &symbolic, &self.domains(shape, &symbolic));
+        let blocks = self.blocks(shape, &symbolic);
         let count = symbolic.order.len() * symbolic.freedoms;
-        let value = |panel: usize, word: usize| f64::from_bits(read(VALUES, layout.firsts[panel] + word));
+        let value = |panel: usize, place: usize, column: usize| {
+            let width = symbolic.panels[panel].columns.len();
+            let row = blocks
+                .as_ref()
+                .map_or_else(|| layout.firsts[panel] + place * width, |blocks| blocks.row(&symbolic, panel, place));
+            f64::from_bits(read(VALUES, row + column))
+        };
         // Of each row of the factor, the numbers before the diagonal, each with its panel, its place among the rows there, and
         // its column there.
         let mut before: Vec<Vec<(usize, usize, usize)>> = vec![Vec::new(); count];
@@ -183,11 +260,10 @@ impl Program for Cholesky {
             }
             for (right, column) in panel.columns.clone().enumerate() {
                 for &(source, place, at) in before[column].iter().filter(|each| each.0 != number || each.2 <= right) {
-                    let from = &symbolic.panels[source];
-                    let (wide, theirs) = (from.columns.len(), &symbolic.rows[from.rows.clone()]);
-                    let multiplier = value(source, place * wide + at);
+                    let theirs = &symbolic.rows[symbolic.panels[source].rows.clone()];
+                    let multiplier = value(source, place, at);
                     for (further, &row) in theirs.iter().enumerate().skip(place) {
-                        sums[row] += multiplier * value(source, further * wide + at);
+                        sums[row] += multiplier * value(source, further, at);
                     }
                 }
                 for (place, &row) in rows.iter().enumerate().skip(right) {

@@ -1,18 +1,19 @@
 //! Panels in shared memory, and what is done to them: one changes another, and is completed when all have changed it.
 
+use super::domains::Domains;
 use super::symbolic::{Panel, Symbolic};
-use crate::parallel::{Array, Share, cost};
+use crate::parallel::{Array, cost};
 use crate::program::Shape;
 use crate::thread::Thread;
 
 /// Instructions to find where a row of one panel is in another, beside the loads: a comparison, the loop.
-const FIND: u32 = 4;
+pub const FIND: u32 = 4;
 /// Instructions to multiply a number by two multipliers and add both products: the multiply-adds, the loop.
-const MULTIPLY: u32 = 3;
+pub const MULTIPLY: u32 = 3;
 /// Instructions of a row beside: addresses, subtractions, the loop.
-const ROW: u32 = 8;
+pub const ROW: u32 = 8;
 /// Instructions to begin a panel: its columns and rows.
-const PANEL: u32 = 20;
+pub const PANEL: u32 = 20;
 
 /// Where each panel is, and whose it is.
 pub struct Layout {
@@ -20,28 +21,30 @@ pub struct Layout {
     pub firsts: Vec<usize>,
     /// Words of all.
     pub words: usize,
-    threads: usize,
+    owners: Vec<usize>,
 }
 
 impl Layout {
-    /// Panels are dealt round. Those of a thread follow each other on pages of their own, and each begins a line.
-    pub fn new(shape: &Shape, symbolic: &Symbolic) -> Self {
+    /// Panels are dealt round, but for those of subtrees. Those of a thread follow each other on pages of their own, and each begins
+    /// a line.
+    pub fn new(shape: &Shape, symbolic: &Symbolic, domains: &Domains) -> Self {
         let (threads, count) = (shape.threads(), symbolic.panels.len());
+        let owners: Vec<usize> = (0..count).map(|panel| domains.owner(panel).unwrap_or(panel % threads)).collect();
         let (mut firsts, mut words) = (vec![0; count], 0_usize);
         for number in 0..threads {
             words = words.next_multiple_of(shape.page_words);
-            for panel in (Share { number, threads }).cyclic(count) {
+            for panel in (0..count).filter(|&panel| owners[panel] == number) {
                 firsts[panel] = words;
                 let Panel { columns, rows, .. } = &symbolic.panels[panel];
                 words += (columns.len() * rows.len()).next_multiple_of(shape.line_words);
             }
         }
-        Self { firsts, words, threads }
+        Self { firsts, words, owners }
     }
 
     /// The thread that stores a panel.
     pub fn owner(&self, panel: usize) -> usize {
-        panel % self.threads
+        self.owners[panel]
     }
 }
 
@@ -49,13 +52,51 @@ impl Layout {
 pub struct Panels<'r, R> {
     pub symbolic: &'r Symbolic,
     pub layout: &'r Layout,
+    pub domains: &'r Domains,
     pub values: &'r R,
     pub rows: &'r R,
+    /// The panels of subtrees until they are complete.
+    pub own: &'r R,
+}
+
+/// The numbers of a panel that is not complete.
+#[derive(Clone, Copy)]
+enum Numbers<'r, R> {
+    /// In memory that all threads share.
+    Shared(Array<'r, R, f64>),
+    /// In a thread's private memory, from a word on.
+    Own(&'r R, usize),
+}
+
+impl<R> Numbers<'_, R> {
+    #[inline]
+    fn load<T: Thread<Region = R>>(&self, thread: &mut T, at: usize) -> f64 {
+        match self {
+            Self::Shared(values) => values.load(thread, at),
+            Self::Own(region, first) => f64::from_bits(thread.load_own(region, first + at)),
+        }
+    }
+
+    #[inline]
+    fn store<T: Thread<Region = R>>(&self, thread: &mut T, at: usize, value: f64) {
+        match self {
+            Self::Shared(values) => values.store(thread, at, value),
+            Self::Own(region, first) => thread.store_own(region, first + at, value.to_bits()),
+        }
+    }
 }
 
 impl<'r, R> Panels<'r, R> {
     fn panel(&self, number: usize) -> (&'r Panel, Array<'r, R, f64>) {
         (&self.symbolic.panels[number], Array::from(self.values, self.layout.firsts[number]))
+    }
+
+    /// The numbers of a panel that is not complete.
+    fn incomplete(&self, number: usize) -> Numbers<'r, R> {
+        match self.domains.first(number) {
+            Some(first) => Numbers::Own(self.own, first),
+            None => Numbers::Shared(self.panel(number).1),
+        }
     }
 
     /// Where the rows of one panel from place `from` on are in another, as places in its rows.
@@ -79,7 +120,7 @@ impl<'r, R> Panels<'r, R> {
     pub fn change<T: Thread<Region = R>>(&self, source: usize, change: usize, thread: &mut T) {
         let (from, values) = self.panel(source);
         let (target, columns) = from.changes[change].clone();
-        let (to, results) = self.panel(target);
+        let (to, results) = (&self.symbolic.panels[target], self.incomplete(target));
         let (width, wide, count) = (from.columns.len(), to.columns.len(), from.rows.len());
         thread.instructions(PANEL);
         let found = self.find(from, columns.start, to, thread);
@@ -112,12 +153,13 @@ impl<'r, R> Panels<'r, R> {
     /// Makes a panel that all others have changed a part of the factor: row by row, each with the rows of its columns.
     pub fn complete<T: Thread<Region = R>>(&self, number: usize, thread: &mut T) {
         let (panel, values) = self.panel(number);
+        let before = self.incomplete(number);
         let width = panel.columns.len();
         let mut inverses = vec![0.0; width];
         thread.instructions(PANEL);
         for row in 0..panel.rows.len() {
             let own: Vec<f64> =
-                (0..width.min(row + 1)).map(|column| values.load(thread, row * width + column)).collect();
+                (0..width.min(row + 1)).map(|column| before.load(thread, row * width + column)).collect();
             let mut done: Vec<f64> = Vec::with_capacity(width);
             for (column, value) in own.into_iter().enumerate() {
                 let mut left = value;

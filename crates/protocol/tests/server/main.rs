@@ -1,0 +1,4 @@
+//! Tests of the protocol of servers.
+
+mod table;
+mod transactions;

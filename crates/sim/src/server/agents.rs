@@ -1,0 +1,364 @@
+//! The handling of messages at caching agents and at homes, with the time that it takes.
+
+use engine::Grid;
+use protocol::server::{
+    self, CachingOutcome, CachingSite, CachingWork, HomeOutcome, HomeSite, HomeWork, Lane, Leaves, Message,
+    MessageKind, Replaced,
+};
+use protocol::{Agent, ProtocolError};
+use units::{CpuId, LineAddr, NodeId, Time};
+
+use super::Servers;
+use super::event::ServerEvent;
+use super::fabric::Place;
+use super::slices::Room;
+use super::{homes, slices};
+use crate::kernel::EnvelopeId;
+use crate::system::{Served, System};
+
+/// Whether a message begins a transaction at an agent, for which that needs a tracker.
+const fn needs_tracker(kind: MessageKind) -> bool {
+    use MessageKind as K;
+    matches!(
+        kind,
+        K::CoreRead
+            | K::CoreReadCode
+            | K::CoreReadCurrent
+            | K::CoreReadOwn
+            | K::CoreUpgrade
+            | K::ReadData
+            | K::ReadCode
+            | K::ReadCurrent
+            | K::ReadOwn
+            | K::Upgrade
+    )
+}
+
+impl System<Servers> {
+    /// A message reaches a caching agent or a home. Whatever follows from it at the same place is handled as well.
+    pub(super) fn on_agent(&mut self, id: EnvelopeId) {
+        let message = self.kernel.envelopes.remove(id).message;
+        self.controllers.inbox.push_back((message, self.kernel.now));
+        self.handle_all();
+    }
+
+    /// A message leaves its home when memory has been read: the data of memory leave its controller, all else the home.
+    pub(super) fn on_leave(&mut self, id: EnvelopeId) {
+        let message = self.kernel.envelopes.remove(id).message;
+        let (places, now) = (&self.controllers.places, self.kernel.now);
+        let data = message.kind.carries_data();
+        let from = if data { places.memory_place(message.line) } else { places.home_place(message.line) };
+        self.transmit(message, from, now);
+        self.handle_all();
+    }
+
+    /// Handles the messages that are at their agents.
+    fn handle_all(&mut self) {
+        while let Some((message, at)) = self.controllers.inbox.pop_front() {
+            if let Err(error) = self.handle(message, at) {
+                return self.fail(error);
+            }
+        }
+    }
+
+    fn handle(&mut self, message: Message, at: Time) -> Result<(), ProtocolError> {
+        match message.to {
+            Agent::Interface(cluster) => self.at_caching_agent(cluster, message, at),
+            Agent::Home(home) => self.at_home(home, message, at),
+            Agent::Processor(_) | Agent::Sharers => Ok(()),
+        }
+    }
+
+    /// A message is handled at a caching agent, whose pipeline it reaches at `at`.
+    fn at_caching_agent(&mut self, cluster: NodeId, message: Message, at: Time) -> Result<(), ProtocolError> {
+        let (line, now) = (message.line, self.kernel.now);
+        let Servers { places, clusters, slice_trackers, sent, timing, .. } = &mut self.controllers;
+        let (slice, home) = (places.slice(line), places.home(line));
+        let state = &mut clusters[cluster.index()];
+        let full = state.slices[usize::from(slice)].active.len() >= *slice_trackers;
+        if full && needs_tracker(message.kind) && !state.is_active(line) {
+            state.slices[usize::from(slice)].waiting.push_back(message);
+            return Ok(());
+        }
+        let mut active = state.get(slice, line);
+        let site = CachingSite { cluster, line, home };
+        let before = active.state;
+        let outcome = server::at_caching_agent(&mut active.state, &places.design, &site, &message, &mut |message| {
+            sent.push((message, Leaves::AtOnce));
+        })?;
+        let CachingOutcome::Done(work) = outcome else {
+            state.slices[usize::from(slice)].parked.push(message);
+            return Ok(());
+        };
+        let looks_up = message.kind.lane() != Lane::Response;
+        if looks_up {
+            state.touch(slice, line);
+        }
+        let pipeline = &mut state.slices[usize::from(slice)].pipeline;
+        // Its turn is in the order of decisions: what comes later from the same place holds up nothing that is there.
+        let start = pipeline.reserve(now, Grid::ANY, timing.occupancy).max(at);
+        let out = start + if looks_up { timing.lookup } else { timing.pass };
+        // The data of a response's line have been read while it was under way.
+        let with_data = if work.l3_read && looks_up { out + timing.data } else { out };
+        active.served = self.served_by(&message, active.served, cluster);
+        let begun = message.core().filter(|_| needs_tracker(message.kind));
+        if active.state.request.is_none()
+            && let Some(core) = before.request.map(|request| request.core).or(begun)
+        {
+            self.note_supply(core, line, home, active.served.take());
+        }
+        self.count_snoops(cluster, &message, &work);
+        self.send_all(self.controllers.places.slice_place(cluster, slice), out, with_data);
+        self.controllers.clusters[cluster.index()].set(slice, active);
+        self.make_room(cluster, slice, line, out);
+        self.offer_again(cluster, slice, line, out);
+        Ok(())
+    }
+
+    /// How the request that is served at a caching agent is answered, as far as `message` shows.
+    fn served_by(&self, message: &Message, before: Option<Served>, cluster: NodeId) -> Option<Served> {
+        use MessageKind as K;
+        let node = |cluster| self.controllers.places.node_of_cluster(cluster);
+        match message.kind {
+            K::ForwardedData => Some(Served::ByOwner(message.cluster().map_or(node(cluster), node))),
+            K::CoreRspIData | K::CoreRspSData | K::CoreRspVData => Some(Served::ByOwner(node(cluster))),
+            K::Data => Some(Served::ByHome),
+            K::Completion => before.or(Some(Served::Invalidating)),
+            _ => before,
+        }
+    }
+
+    /// A request has been answered: by its own cluster, if no other agent has had a part in it.
+    fn note_supply(&mut self, core: CpuId, line: LineAddr, home: NodeId, served: Option<Served>) {
+        match served {
+            Some(served) => self.note_service(core, line, home, served),
+            None => {
+                let own = self.node_of(core);
+                self.note_service(core, line, own, Served::ByHome);
+            }
+        }
+    }
+
+    /// Counts the cores that a write or a replacement invalidates.
+    fn count_snoops(&mut self, cluster: NodeId, message: &Message, work: &CachingWork) {
+        use MessageKind as K;
+        let writes = matches!(message.kind, K::CoreReadOwn | K::CoreUpgrade | K::SnoopOwn | K::SnoopInvalidate);
+        if writes {
+            let node = self.controllers.places.node_of_cluster(cluster);
+            self.controllers.counts[node.index()].invalidations.count(work.snoops);
+        }
+    }
+
+    /// Sends what the present step has sent, from `from`: at `out`, or with a line at `with_data`. Snoops of cores leave one after
+    /// another.
+    fn send_all(&mut self, from: Place, out: Time, with_data: Time) {
+        let mut sent = std::mem::take(&mut self.controllers.sent);
+        let mut snoops = 0;
+        for (message, _) in sent.drain(..) {
+            let at = if message.kind.carries_data() {
+                with_data
+            } else if matches!(message.to, Agent::Processor(_)) && message.kind.lane() == Lane::Snoop {
+                snoops += 1;
+                out + self.controllers.timing.next_snoop * (snoops - 1)
+            } else {
+                out
+            };
+            let message = self.spoiled(message);
+            self.count_agent_message(&message);
+            self.transmit(message, from, at);
+        }
+        self.controllers.sent = sent;
+    }
+
+    fn count_agent_message(&mut self, message: &Message) {
+        let node = match message.from {
+            Agent::Interface(cluster) => self.controllers.places.node_of_cluster(cluster),
+            Agent::Home(home) => home,
+            _ => return,
+        };
+        self.controllers.counts[node.index()].sent[message.kind as usize] += 1;
+    }
+
+    /// Replaces lines for which a slice has no room left beside `line`, at `at`.
+    fn make_room(&mut self, cluster: NodeId, slice: u16, line: LineAddr, at: Time) {
+        // One room after the other: a line may be new in both.
+        while let Some((victim, room)) = self.controllers.clusters[cluster.index()].settle(slice, line) {
+            self.replace(cluster, slice, victim, room, at);
+        }
+    }
+
+    /// Replaces one line in a slice.
+    fn replace(&mut self, cluster: NodeId, slice: u16, victim: LineAddr, room: Room, at: Time) {
+        let Servers { places, clusters, sent, timing, .. } = &mut self.controllers;
+        let state = &mut clusters[cluster.index()];
+        let mut active: slices::Active = state.get(slice, victim);
+        let site = CachingSite { cluster, line: victim, home: places.home(victim) };
+        let mut send = |message| sent.push((message, Leaves::AtOnce));
+        let replaced = match room {
+            Room::L3 => server::evict_l3(&mut active.state, &places.design, &site, &mut send),
+            Room::Filter => server::evict_filter(&mut active.state, &places.design, &site, &mut send),
+        };
+        debug_assert_ne!(replaced, Replaced::Busy, "{victim:?} has work under way");
+        let out = at + timing.data;
+        state.set(slice, active);
+        if matches!(replaced, Replaced::Started(_)) {
+            let node = places.node_of_cluster(cluster);
+            self.controllers.counts[node.index()].reclamations += 1;
+        }
+        self.send_all(self.controllers.places.slice_place(cluster, slice), at, out);
+    }
+
+    /// Offers the messages that wait for a line again, snoops first, and a request that waits for a tracker.
+    fn offer_again(&mut self, cluster: NodeId, slice: u16, line: LineAddr, at: Time) {
+        let Servers { clusters, inbox, slice_trackers, .. } = &mut self.controllers;
+        let state = &mut clusters[cluster.index()].slices[usize::from(slice)];
+        take_parked(&mut state.parked, line, at, inbox);
+        if state.active.len() < *slice_trackers
+            && let Some(message) = state.waiting.pop_front()
+        {
+            inbox.push_back((message, at));
+        }
+    }
+
+    /// A message is handled at a home, which it reaches at `at`.
+    fn at_home(&mut self, home: NodeId, message: Message, at: Time) -> Result<(), ProtocolError> {
+        let (line, now) = (message.line, self.kernel.now);
+        let Servers { places, homes, home_trackers, sent, timing, fabric, opportunistic, .. } = &mut self.controllers;
+        let (controller, _) = places.memory(line);
+        let full = homes.controller(home, controller).active.len() >= *home_trackers;
+        if full && needs_tracker(message.kind) && !homes.is_active(line) {
+            homes.controller(home, controller).waiting.push_back(message);
+            return Ok(());
+        }
+        let mut active = homes.get(home, controller, line);
+        let site = HomeSite { home, line, local: places.local_of(home) };
+        let snoops_early = *opportunistic && fabric.links_are_idle(places.home_place(line).socket, now);
+        let outcome = server::at_home(
+            &mut active.state,
+            &places.design,
+            &site,
+            &message,
+            snoops_early,
+            &mut |message, leaves| {
+                sent.push((message, leaves));
+            },
+        )?;
+        let HomeOutcome::Done(work) = outcome else {
+            homes.controller(home, controller).parked.push(message);
+            return Ok(());
+        };
+        let request = message.kind.lane() == Lane::Request;
+        let turn = homes.controller(home, controller).server.reserve(now, Grid::ANY, timing.home_occupancy);
+        let start = turn.max(at);
+        let out = start + if request { timing.home_request } else { timing.home_response };
+        self.use_memory(&mut active, &message, &work, (start, out));
+        self.send_from_home(line, out, active.read_at);
+        let homes = &mut self.controllers.homes;
+        homes.set(home, controller, active);
+        if let Some(victim) = homes.settle(home, controller, line) {
+            self.replace_entry(home, controller, victim, out);
+        }
+        let Servers { homes, inbox, home_trackers, .. } = &mut self.controllers;
+        let state = homes.controller(home, controller);
+        take_parked(&mut state.parked, line, out, inbox);
+        if state.active.len() < *home_trackers
+            && let Some(message) = state.waiting.pop_front()
+        {
+            inbox.push_back((message, out));
+        }
+        Ok(())
+    }
+
+    /// The accesses to memory for a message, which was looked up from `start` to `out`.
+    fn use_memory(
+        &mut self,
+        active: &mut homes::Active,
+        message: &Message,
+        work: &HomeWork,
+        (start, out): (Time, Time),
+    ) {
+        let line = active.line;
+        let Servers { places, homes, fabric, early_read, .. } = &mut self.controllers;
+        let (home, memory) = (places.home_place(line), places.memory_place(line));
+        let way = fabric.way_time(home.stop, memory.stop);
+        let (controller, number) = places.memory(line);
+        let foreign =
+            message.cluster().is_some_and(|cluster| places.caching_agent(cluster, line).socket != home.socket);
+        let banks = &mut homes.controller(places.home(line), controller).banks;
+        if work.memory_read {
+            let asked = if *early_read && foreign { start } else { out };
+            active.read_at = banks.read(number, asked + way);
+        }
+        if work.memory_write || work.bits_write {
+            banks.write(number, out + way);
+        }
+    }
+
+    /// Sends what the home of a line has sent in the present step: at `out`, or when memory has been read, at `read_at`. The data of
+    /// memory leave its controller, all else the home.
+    fn send_from_home(&mut self, line: LineAddr, out: Time, read_at: Time) {
+        let mut sent = std::mem::take(&mut self.controllers.sent);
+        let places = &self.controllers.places;
+        let (home, memory) = (places.home_place(line), places.memory_place(line));
+        let back = self.controllers.fabric.way_time(memory.stop, home.stop) + self.controllers.timing.home_response;
+        for (message, leaves) in sent.drain(..) {
+            let message = self.spoiled(message);
+            self.count_agent_message(&message);
+            let at = match (leaves, message.kind.carries_data()) {
+                (Leaves::AtOnce, _) => {
+                    self.transmit(message, home, out);
+                    continue;
+                }
+                (Leaves::AfterMemory, true) => out.max(read_at),
+                (Leaves::AfterMemory, false) => out.max(read_at + back),
+            };
+            // It takes wires and links in the order of time.
+            let (node, id) = (self.controllers.places.home(line), self.envelop(message, NodeId(0)));
+            self.schedule(node, at, ServerEvent::Leave(id));
+        }
+        self.controllers.sent = sent;
+    }
+
+    /// Replaces the entry of a line in a directory cache or a probe filter.
+    fn replace_entry(&mut self, home: NodeId, controller: usize, victim: LineAddr, at: Time) {
+        let Servers { places, homes, sent, .. } = &mut self.controllers;
+        let mut active = homes.get(home, controller, victim);
+        let site = HomeSite { home, line: victim, local: places.local_of(home) };
+        let cached = matches!(places.design.home, server::HomeKind::Directory { .. });
+        let replaced = if cached {
+            server::evict_directory_cache(&mut active.state)
+        } else {
+            server::evict_probe_filter(&mut active.state, &places.design, &site, &mut |message, leaves| {
+                sent.push((message, leaves));
+            })
+            .map(|_| ())
+        };
+        debug_assert_eq!(replaced, Ok(()), "{victim:?} has a transaction under way");
+        if !cached {
+            self.controllers.counts[home.index()].reclamations += 1;
+        }
+        self.send_from_home(victim, at, active.read_at);
+        self.controllers.homes.set(home, controller, active);
+    }
+}
+
+/// Takes the messages that wait for a line, snoops first, to be handled at `at`.
+fn take_parked(
+    parked: &mut Vec<Message>,
+    line: LineAddr,
+    at: Time,
+    inbox: &mut std::collections::VecDeque<(Message, Time)>,
+) {
+    if parked.is_empty() {
+        return;
+    }
+    for lane in [Lane::Snoop, Lane::Response, Lane::Request] {
+        inbox.extend(
+            parked
+                .iter()
+                .filter(|message| message.line == line && message.kind.lane() == lane)
+                .map(|&message| (message, at)),
+        );
+    }
+    parked.retain(|message| message.line != line);
+}

@@ -1,0 +1,90 @@
+//! The events of a server, and its messages as messages of the kernel.
+
+use machine::VirtualNetwork;
+use protocol::Access;
+use protocol::server::{Lane, Message};
+use units::CpuId;
+
+use crate::kernel::{self, EnvelopeId, NodeEvent, Reach};
+use crate::processor::MissId;
+
+/// An event of a server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ServerEvent {
+    /// The request of a core's miss leaves its second-level cache.
+    Begin(CpuId, MissId, Access),
+    /// A message of a core leaves it.
+    Depart(CpuId, EnvelopeId),
+    /// A message reaches a core.
+    AtCore(CpuId, EnvelopeId),
+    /// A message reaches a caching agent or a home.
+    AtAgent(EnvelopeId),
+    /// A message that has waited for memory leaves its home.
+    Leave(EnvelopeId),
+}
+
+impl NodeEvent for ServerEvent {
+    #[inline]
+    fn pack(self) -> (u8, u32, u32) {
+        match self {
+            Self::Begin(cpu, miss, access) => (0, u32::from(cpu.0), u32::from(miss.0) | (access as u32) << 8),
+            Self::Depart(cpu, id) => (1, u32::from(cpu.0), id.0),
+            Self::AtCore(cpu, id) => (2, u32::from(cpu.0), id.0),
+            Self::AtAgent(id) => (3, 0, id.0),
+            Self::Leave(id) => (4, 0, id.0),
+        }
+    }
+
+    #[inline]
+    fn unpack(kind: u8, first: u32, second: u32) -> Self {
+        let (cpu, id) = (CpuId(first as u16), EnvelopeId(second));
+        match kind {
+            0 => Self::Begin(cpu, MissId(second as u8), Access::ALL[(second >> 8 & 0xff) as usize]),
+            1 => Self::Depart(cpu, id),
+            2 => Self::AtCore(cpu, id),
+            3 => Self::AtAgent(id),
+            _ => Self::Leave(id),
+        }
+    }
+
+    /// Whatever reaches a core changes its copies, answers to its own requests included.
+    #[inline]
+    fn reach(self) -> Option<Reach> {
+        match self {
+            Self::AtCore(cpu, _) => Some(Reach::Processor(cpu)),
+            Self::Begin(..) | Self::Depart(..) | Self::AtAgent(_) | Self::Leave(_) => None,
+        }
+    }
+}
+
+/// Messages never enter the network of the topology, which stands for those within and between the sockets.
+impl kernel::Message for Message {
+    fn network(&self) -> VirtualNetwork {
+        if self.kind.lane() == Lane::Request { VirtualNetwork::Request } else { VirtualNetwork::Reply }
+    }
+
+    fn carries_line(&self) -> bool {
+        self.kind.carries_data()
+    }
+
+    fn probes(&self) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packing_loses_nothing() {
+        let (cpu, id) = (CpuId(4095), EnvelopeId(1 << 27));
+        let begun = Access::ALL.into_iter().map(|access| ServerEvent::Begin(cpu, MissId(63), access));
+        let at_agents = [ServerEvent::AtAgent(id), ServerEvent::Leave(id)];
+        let others = [ServerEvent::Depart(cpu, id), ServerEvent::AtCore(cpu, id)].into_iter().chain(at_agents);
+        for event in begun.chain(others) {
+            let (kind, first, second) = event.pack();
+            assert_eq!(ServerEvent::unpack(kind, first, second), event);
+        }
+    }
+}

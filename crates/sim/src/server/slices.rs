@@ -1,0 +1,260 @@
+//! The caching agents of a core cluster in the simulator: lines at rest by address, lines with work under way by slice, and the tags
+//! that limit both the third-level cache and the snoop filter.
+
+use std::collections::VecDeque;
+
+use engine::Server;
+use machine::description::{Description, Replacement, SliceKind};
+use protocol::server::{CachingLine, ClusterState, External, L3Copy, Message};
+use protocol::{CopyState, Version};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
+use units::{LineAddr, NodeId, Time};
+
+use crate::SimError;
+use crate::map::{LineMap, LineTable};
+use crate::part::{Cache, CacheSpec, Slot};
+use crate::system::Served;
+
+/// A line at rest, packed.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Resting {
+    cores: u64,
+    contents: u32,
+    /// State, copy of the third-level cache, whether one core may write, and whether the line is not at rest.
+    flags: u8,
+}
+
+const STATES: [ClusterState; 5] =
+    [ClusterState::Invalid, ClusterState::Shared, ClusterState::Forward, ClusterState::Owned, ClusterState::Exclusive];
+const COPIES: [L3Copy; 3] = [L3Copy::None, L3Copy::Clean, L3Copy::Dirty];
+const COPY_SHIFT: u32 = 3;
+const SOLE: u8 = 1 << 5;
+const ACTIVE: u8 = 1 << 6;
+
+impl Resting {
+    fn pack(line: &CachingLine) -> Self {
+        let flags = line.state as u8 | (line.l3 as u8) << COPY_SHIFT | if line.sole { SOLE } else { 0 };
+        Self { cores: line.cores, contents: line.contents.0, flags }
+    }
+
+    /// The line.
+    pub(super) fn line(self) -> CachingLine {
+        CachingLine {
+            cores: self.cores,
+            contents: Version(self.contents),
+            state: STATES[usize::from(self.flags & 7)],
+            l3: COPIES[usize::from(self.flags >> COPY_SHIFT & 3)],
+            sole: self.flags & SOLE != 0,
+            ..CachingLine::default()
+        }
+    }
+}
+
+/// A line with work under way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Active {
+    pub(super) line: LineAddr,
+    pub(super) state: CachingLine,
+    /// How the present request has been served, as far as it is known; `None` until another agent has had a part in it.
+    pub(super) served: Option<Served>,
+}
+
+/// A slice with its caching agent.
+pub(super) struct Slice {
+    /// The lines of the third-level cache.
+    pub(super) tags: Cache,
+    /// The lines that cores have, where there is a snoop filter of limited size.
+    pub(super) filter: Option<Cache>,
+    pub(super) pipeline: Server,
+    pub(super) active: Vec<Active>,
+    /// Messages that wait for their line.
+    pub(super) parked: Vec<Message>,
+    /// Requests that wait for a tracker.
+    pub(super) waiting: VecDeque<Message>,
+    /// The last arrival at each memory controller of what this slice has sent there.
+    pub(super) arrivals: Vec<Time>,
+    reserved: Vec<Slot>,
+}
+
+/// The caching agents of a core cluster.
+pub(super) struct Cluster {
+    pub(super) slices: Vec<Slice>,
+    resting: LineTable<Resting>,
+    random: Xoshiro256PlusPlus,
+}
+
+/// A store of a slice.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Room {
+    /// The third-level cache.
+    L3,
+    /// The snoop filter.
+    Filter,
+}
+
+impl Cluster {
+    /// Empty slices, `count` of them, of a machine with these nodes and memory controllers in all.
+    ///
+    /// # Errors
+    /// It describes another kind of node.
+    pub(super) fn new(
+        description: &Description,
+        lines: LineMap,
+        (count, nodes, controllers): (u16, usize, usize),
+        seed: u64,
+    ) -> Result<Self, SimError> {
+        let spec = SimError::table(description.l3_slice.as_ref(), description, "server")?;
+        let sets = |ways: u32, size: u64| (size / u64::from(ways)) as usize;
+        let cache = |sets: usize, ways: u32| {
+            Cache::of_tags(&CacheSpec { sets, ways: ways as usize, replacement: Replacement::LeastRecentlyUsed })
+        };
+        let line = description.coherent_cache().line.0;
+        let slice = || Slice {
+            tags: cache(sets(spec.ways, spec.size.0 / line), spec.ways),
+            filter: (spec.kind == SliceKind::Victim).then(|| cache(spec.filter_sets as usize, spec.filter_ways)),
+            pipeline: Server::default(),
+            active: Vec::new(),
+            parked: Vec::new(),
+            waiting: VecDeque::new(),
+            arrivals: vec![Time::ZERO; controllers],
+            reserved: Vec::new(),
+        };
+        Ok(Self {
+            slices: (0..count).map(|_| slice()).collect(),
+            resting: LineTable::new(nodes, lines),
+            random: Xoshiro256PlusPlus::seed_from_u64(seed),
+        })
+    }
+
+    /// The memory of a node now has `lines` lines.
+    pub(super) fn extend(&mut self, node: NodeId, lines: u64) {
+        self.resting.extend(node, lines);
+    }
+
+    /// A line, wherever it is.
+    #[inline]
+    pub(super) fn get(&mut self, slice: u16, line: LineAddr) -> Active {
+        let resting = *self.resting.line(line);
+        if resting.flags & ACTIVE != 0
+            && let Some(active) = self.slices[usize::from(slice)].active.iter().find(|active| active.line == line)
+        {
+            return *active;
+        }
+        Active { line, state: resting.line(), served: None }
+    }
+
+    /// Whether a line has work under way.
+    #[inline]
+    pub(super) fn is_active(&mut self, line: LineAddr) -> bool {
+        self.resting.line(line).flags & ACTIVE != 0
+    }
+
+    /// Sets a line.
+    #[inline]
+    pub(super) fn set(&mut self, slice: u16, new: Active) {
+        let resting = self.resting.line(new.line);
+        let was = resting.flags & ACTIVE != 0;
+        let quiet = new.state.is_quiet() && !new.state.is_collecting();
+        *resting = Resting::pack(&new.state);
+        let actives = &mut self.slices[usize::from(slice)].active;
+        if !quiet {
+            resting.flags |= ACTIVE;
+        }
+        match (was, quiet) {
+            (false, true) => {}
+            (false, false) => actives.push(new),
+            (true, _) => {
+                let Some(place) = actives.iter().position(|active| active.line == new.line) else { return };
+                if quiet {
+                    actives.swap_remove(place);
+                } else {
+                    actives[place] = new;
+                }
+            }
+        }
+    }
+
+    /// Brings the tags of a slice up to date with a line. Returns the line that must be replaced, and where.
+    pub(super) fn settle(&mut self, slice: u16, line: LineAddr) -> Option<(LineAddr, Room)> {
+        let CachingLine { l3, cores, external, .. } = self.get(slice, line).state;
+        // A line that is being replaced has given up its place already.
+        let in_l3 = l3 != L3Copy::None && external != Some(External::ReplaceL3);
+        let in_filter = cores != 0 && external != Some(External::ReplaceFilter);
+        self.settle_in(slice, line, Room::L3, in_l3)
+            .map(|victim| (victim, Room::L3))
+            .or_else(|| self.settle_in(slice, line, Room::Filter, in_filter).map(|victim| (victim, Room::Filter)))
+    }
+
+    fn settle_in(&mut self, slice: u16, line: LineAddr, room: Room, wanted: bool) -> Option<LineAddr> {
+        let Slice { tags, filter, active, reserved, .. } = &mut self.slices[usize::from(slice)];
+        let store = match room {
+            Room::L3 => tags,
+            Room::Filter => filter.as_mut()?,
+        };
+        match (store.probe(line.0), wanted) {
+            (Some(found), false) => store.empty(found.slot),
+            (None, true) => {
+                // A line with work under way is not replaced. If all are, the new one is in a buffer for now.
+                reserved.clear();
+                reserved.extend(active.iter().filter_map(|active| Some(store.probe(active.line.0)?.slot)));
+                let (slot, victim) = store.make_room(line.0, |slot| reserved.contains(&slot), &mut self.random)?;
+                store.place(slot, line.0, CopyState::SHARED, Version::default());
+                return victim.map(|victim| LineAddr(victim.line));
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// A line is used: it is the last to be replaced.
+    #[inline]
+    pub(super) fn touch(&mut self, slice: u16, line: LineAddr) {
+        let Slice { tags, filter, .. } = &mut self.slices[usize::from(slice)];
+        tags.use_line(line.0);
+        if let Some(filter) = filter {
+            filter.use_line(line.0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::server::{Request, Stage};
+    use units::CpuId;
+
+    use super::*;
+
+    #[test]
+    fn a_line_at_rest_is_what_it_was() {
+        for (state, l3, sole) in STATES.iter().flat_map(|&state| COPIES.map(|l3| (state, l3, l3 == L3Copy::None))) {
+            let line = CachingLine {
+                cores: 0x8000_0000_0000_0001,
+                contents: Version(7),
+                state,
+                l3,
+                sole,
+                ..Default::default()
+            };
+            assert_eq!(Resting::pack(&line).line(), line);
+        }
+    }
+
+    #[test]
+    fn work_under_way_is_kept_until_it_ends() {
+        let description = machine::load("xeon-8180-2s").expect("a machine");
+        let lines = LineMap::of(&description);
+        let mut cluster = Cluster::new(&description, lines, (2, 2, 4), 1).expect("a server");
+        cluster.extend(NodeId(0), 100);
+        let request = Request { core: CpuId(3), kind: protocol::server::MessageKind::CoreRead, stage: Stage::Cores };
+        let mut line = Active { line: LineAddr(9), state: CachingLine::default(), served: Some(Served::ByHome) };
+        line.state.request = Some(request);
+        cluster.set(1, line);
+        assert!(cluster.is_active(LineAddr(9)));
+        assert_eq!(cluster.get(1, LineAddr(9)).state, line.state);
+        (line.state.request, line.state.cores) = (None, 4);
+        cluster.set(1, line);
+        assert!(!cluster.is_active(LineAddr(9)));
+        assert_eq!((cluster.get(1, LineAddr(9)).state.cores, cluster.slices[1].active.len()), (4, 0));
+    }
+}
