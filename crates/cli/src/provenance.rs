@@ -1,5 +1,7 @@
 //! Where this run's records come from: this software, and of what is measured this computer, now.
 
+use std::sync::LazyLock;
+
 use git_version::git_version;
 use host::discovery::{Inventory, KernelFiles};
 use profile::lines::{rfc3339, unix_now};
@@ -17,9 +19,12 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 const TARGET: &str = env!("CCNUMA_TARGET");
 
 /// What `--version` prints after the name: version, commit and target.
-pub fn version() -> String {
-    let commit = if COMMIT.is_empty() { String::new() } else { format!("commit {COMMIT}, ") };
-    format!("{VERSION} ({commit}{TARGET})")
+pub fn version() -> &'static str {
+    static LINE: LazyLock<String> = LazyLock::new(|| {
+        let commit = if COMMIT.is_empty() { String::new() } else { format!("commit {COMMIT}, ") };
+        format!("{VERSION} ({commit}{TARGET})")
+    });
+    &LINE
 }
 
 /// Of records that tell nothing of this computer.
