@@ -40,9 +40,11 @@ const SNOOPS: [(&str, &str); 2] = [("home", "home-snoop"), ("early", "early-snoo
 const SNOOP: &str = "snoop";
 /// The word before the nodes of a socket (AMD's BIOS setting).
 const NODES: &str = "nps";
+/// A word, the number of nodes, and other keys that change.
+type Division = (&'static str, u32, &'static [(&'static str, &'static str)]);
 /// Divisions of a server's socket into nodes that are core clusters as well: sub-NUMA clustering, and cluster-on-die, whose homes keep
 /// directories in memory with a directory cache (Haswell-EP: HitME, 14 KB for a home agent).
-const DIVISIONS: [(&str, u32, &[(&str, &str)]); 2] =
+const DIVISIONS: [Division; 2] =
     [("snc2", 2, &[]), ("cod", 2, &[("home.kind", "directory"), ("home.entries", "2048"), ("home.ways", "8")])];
 /// What comes before a placement policy.
 pub const PLACEMENT: &str = "placement";

@@ -163,10 +163,8 @@ impl<'t> Grid<'t> {
         let mut blocks = vec![names.to_vec()];
         let size = |block: &[Placed]| block.iter().map(|(_, width)| width + GAP).sum::<usize>();
         for &column in rest {
-            if let Some(last) = blocks.last_mut() {
-                if size(last) + column.1 > width && last.len() > names.len() {
-                    blocks.push(names.to_vec());
-                }
+            if blocks.last().is_some_and(|last| size(last) + column.1 > width && last.len() > names.len()) {
+                blocks.push(names.to_vec());
             }
             if let Some(last) = blocks.last_mut() {
                 last.push(column);

@@ -392,7 +392,8 @@ fn servers_survive() {
         [&divided("9")[..], &[("home.kind", "directory"), ("home.entries", "64"), ("home.ways", "8")]].concat();
     let one_node =
         [("server.nodes_per_socket", "1"), ("topology.processors_per_node", "64"), ("memory.controllers", "4")];
-    let cases: [(&str, &[(&str, &str)], u32); 12] = [
+    type Case<'c> = (&'c str, &'c [(&'c str, &'c str)], u32);
+    let cases: [Case<'_>; 12] = [
         ("xeon-8180-2s", &sub_numa, 80),
         ("xeon-e5-2699v3-2s", &cluster_on_die, 80),
         ("epyc-7702-2s", &one_node, 30),

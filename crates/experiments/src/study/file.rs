@@ -12,7 +12,7 @@ use crate::simulation::Processors;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Place {
     /// The file, as it was named.
-    pub file: String,
+    pub file: Box<str>,
     /// The line, from 1.
     pub line: usize,
 }
@@ -295,7 +295,7 @@ fn bench(table: &Table<'_, '_>) -> Result<BenchBlock, StudyError> {
 impl<'t> Reader<'t> {
     fn place(&self, offset: usize) -> Place {
         let before = &self.text.as_bytes()[..offset.min(self.text.len())];
-        Place { file: self.file.to_owned(), line: before.iter().filter(|byte| **byte == b'\n').count() + 1 }
+        Place { file: self.file.into(), line: before.iter().filter(|byte| **byte == b'\n').count() + 1 }
     }
 
     fn table<'r>(&'r self, name: &str, table: &'r DeTable<'t>, start: usize) -> Table<'r, 't> {

@@ -192,7 +192,7 @@ fn stop_box(canvas: &mut Canvas, package: &Package, socket: u16, stop: StopId, a
 fn numbers(parts: &[StopId], stop: StopId, letter: &str) -> Option<String> {
     let mut here = (0..parts.len()).filter(|&part| parts[part] == stop);
     let first = here.next()?;
-    Some(here.last().map_or_else(|| format!("{letter}{first}"), |last| format!("{letter}{first}-{last}")))
+    Some(here.next_back().map_or_else(|| format!("{letter}{first}"), |last| format!("{letter}{first}-{last}")))
 }
 
 /// The links between sockets, from edge to edge: straight between neighbours, above the sockets of a row between others, and

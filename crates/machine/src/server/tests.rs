@@ -78,7 +78,8 @@ proptest! {
 /// Servers that cannot be are refused with the key that most likely needs a change.
 #[test]
 fn impossible_servers_are_refused() {
-    let cases: [(&str, &[(&str, &str)], &str); 12] = [
+    type Case = (&'static str, &'static [(&'static str, &'static str)], &'static str);
+    let cases: [Case; 12] = [
         ("xeon-8180-2s", &[("topology.processors", "54")], "topology.processors = 54"),
         ("arctic", &[("topology.kind", "sockets")], "topology.kind"),
         ("xeon-8180-2s", &[("memory.controllers", "3")], "memory.controllers = 3"),

@@ -60,7 +60,7 @@ impl RandomTest {
         }
         let line = cramped.coherent_cache().line.0;
         if let Some(slice) = &mut cramped.l3_slice {
-            slice.size = Bytes(u64::from(slice.ways) * line << dice.below(3));
+            slice.size = Bytes((u64::from(slice.ways) * line) << dice.below(3));
             if slice.filter_sets > 0 {
                 slice.filter_sets = 1 << dice.below(4);
             }

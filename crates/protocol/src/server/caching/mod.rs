@@ -74,20 +74,20 @@ impl<S: FnMut(Message)> Caching<'_, S> {
     }
 
     /// Sends a message to a core.
-    fn to_core(&mut self, core: CpuId, kind: MessageKind, edit: impl FnOnce(Message) -> Message) {
+    fn send_to_core(&mut self, core: CpuId, kind: MessageKind, edit: impl FnOnce(Message) -> Message) {
         let message = Message::new(kind, self.site.line, Agent::Interface(self.site.cluster), Agent::Processor(core));
         (self.send)(edit(message));
     }
 
     /// Sends a message about this cluster's request to an agent.
-    fn to_agent(&mut self, to: Agent, kind: MessageKind, edit: impl FnOnce(Message) -> Message) {
+    fn send_to_agent(&mut self, to: Agent, kind: MessageKind, edit: impl FnOnce(Message) -> Message) {
         let message = Message::new(kind, self.site.line, Agent::Interface(self.site.cluster), to);
         (self.send)(edit(message.for_cluster(self.site.cluster)));
     }
 
     /// Sends a message about this cluster's request to the home.
-    fn to_home(&mut self, kind: MessageKind) {
-        self.to_agent(Agent::Home(self.site.home), kind, |message| message);
+    fn send_to_home(&mut self, kind: MessageKind) {
+        self.send_to_agent(Agent::Home(self.site.home), kind, |message| message);
     }
 
     /// Snoops cores, of which the first supplies clean data, too, if they are wanted.
@@ -98,7 +98,7 @@ impl<S: FnMut(Message)> Caching<'_, S> {
         while left != 0 {
             let core = CpuId(first + left.trailing_zeros() as u16);
             let wanted = wanted && left == cores;
-            self.to_core(core, kind, |message| message.with_dirty(wanted));
+            self.send_to_core(core, kind, |message| message.with_dirty(wanted));
             self.work.snoops += 1;
             left &= left - 1;
         }

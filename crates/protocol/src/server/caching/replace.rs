@@ -90,6 +90,6 @@ impl<S: FnMut(Message)> Caching<'_, S> {
 
     fn write_back(&mut self, kind: MessageKind, version: Version, sole: bool) {
         self.work.l3_read = true;
-        self.to_agent(Agent::Home(self.site.home), kind, |message| message.with_version(version).with_sole(sole));
+        self.send_to_agent(Agent::Home(self.site.home), kind, |message| message.with_version(version).with_sole(sole));
     }
 }

@@ -90,7 +90,7 @@ impl<S: FnMut(Message)> Caching<'_, S> {
             _ => self.grant_read(bit, kind, found, version),
         };
         let go = if held { K::Go } else { K::GoData };
-        self.to_core(core, go, |message| {
+        self.send_to_core(core, go, |message| {
             let message = message.with_grant(grant);
             if held { message } else { message.with_version(version) }
         });
@@ -129,11 +129,11 @@ impl<S: FnMut(Message)> Caching<'_, S> {
         if let Some(request) = &mut self.line.request {
             request.stage = Stage::Home(kind);
         }
-        self.to_home(kind);
+        self.send_to_home(kind);
         if self.design.home == HomeKind::EarlySnoop {
             let snoop = snoop_of(kind);
             for cluster in (0..self.design.clusters).map(NodeId).filter(|&cluster| cluster != self.site.cluster) {
-                self.to_agent(Agent::Interface(cluster), snoop, |message| message);
+                self.send_to_agent(Agent::Interface(cluster), snoop, |message| message);
             }
         }
     }
@@ -145,7 +145,7 @@ impl<S: FnMut(Message)> Caching<'_, S> {
             (self.line.request, self.message.kind)
         {
             self.line.request = None;
-            self.to_home(K::CompletionAck);
+            self.send_to_home(K::CompletionAck);
             return Ok(true);
         }
         let Some(asked) = self.line.asked() else { return Err(self.unexpected("the home has no request")) };
@@ -182,13 +182,13 @@ impl<S: FnMut(Message)> Caching<'_, S> {
                 if asked != K::Upgrade {
                     return Err(self.unexpected("no data have come"));
                 }
-                self.to_home(K::CompletionAck);
+                self.send_to_home(K::CompletionAck);
                 self.ask_home(K::ReadOwn);
                 return Ok(true);
             }
             _ => {}
         }
-        self.to_home(K::CompletionAck);
+        self.send_to_home(K::CompletionAck);
         self.granted(asked)?;
         Ok(true)
     }

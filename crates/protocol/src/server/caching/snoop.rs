@@ -122,7 +122,7 @@ impl<S: FnMut(Message)> Caching<'_, S> {
         sole: bool,
     ) -> Result<Version, ProtocolError> {
         let version = self.available()?;
-        self.to_agent(Agent::Interface(requester), MessageKind::ForwardedData, |message| {
+        self.send_to_agent(Agent::Interface(requester), MessageKind::ForwardedData, |message| {
             message.for_cluster(requester).with_version(version).with_grant(grant).with_sole(sole)
         });
         self.respond(response, requester, |message| {
@@ -146,6 +146,6 @@ impl<S: FnMut(Message)> Caching<'_, S> {
 
     /// Sends the home a response to the snoop for a cluster.
     fn respond(&mut self, kind: MessageKind, requester: NodeId, edit: impl FnOnce(Message) -> Message) {
-        self.to_agent(Agent::Home(self.site.home), kind, |message| edit(message.for_cluster(requester)));
+        self.send_to_agent(Agent::Home(self.site.home), kind, |message| edit(message.for_cluster(requester)));
     }
 }

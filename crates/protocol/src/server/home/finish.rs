@@ -57,7 +57,7 @@ impl<S: FnMut(Message, Leaves)> Home<'_, S> {
         }
         if busy.forwarder.is_some() || kind == K::Upgrade {
             let forwarded = busy.forwarder.is_some();
-            self.to_cluster(requester, requester, K::Completion, Leaves::AtOnce, |message| {
+            self.send_to_cluster(requester, requester, K::Completion, Leaves::AtOnce, |message| {
                 message.with_grant(grant).with_dirty(forwarded)
             });
             return grant;
@@ -70,7 +70,7 @@ impl<S: FnMut(Message, Leaves)> Home<'_, S> {
         }
         let leaves = if busy.written { Leaves::AtOnce } else { Leaves::AfterMemory };
         let version = self.line.memory;
-        self.to_cluster(requester, requester, K::Data, leaves, |message| {
+        self.send_to_cluster(requester, requester, K::Data, leaves, |message| {
             message.with_grant(grant).with_version(version)
         });
         grant

@@ -116,7 +116,7 @@ impl<S: FnMut(Message, Leaves)> Home<'_, S> {
     }
 
     /// Sends a message to the caching agent of a cluster, about a request of `requester`.
-    fn to_cluster(
+    fn send_to_cluster(
         &mut self,
         cluster: NodeId,
         requester: NodeId,
@@ -133,7 +133,7 @@ impl<S: FnMut(Message, Leaves)> Home<'_, S> {
         let mut left = clusters;
         while left != 0 {
             let cluster = NodeId(left.trailing_zeros() as u16);
-            self.to_cluster(cluster, requester.unwrap_or(cluster), kind, leaves, |message| message);
+            self.send_to_cluster(cluster, requester.unwrap_or(cluster), kind, leaves, |message| message);
             self.work.snoops += 1;
             left &= left - 1;
         }
