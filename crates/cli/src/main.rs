@@ -100,8 +100,8 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Dump(command) => command.run().map(|()| true),
         Command::Schema(command) => command.run().map(|()| true),
         Command::Manual(command) => command.run(&CommandLine::command()).map(|()| true),
-        Command::Completions(command) => command.run().map(|()| true),
-        Command::Man(command) => command.run().map(|()| true),
+        Command::Completions(command) => command.run(CommandLine::command()).map(|()| true),
+        Command::Man(command) => command.run(CommandLine::command()).map(|()| true),
     };
     // Whatever ran and found a failure says so by its exit code.
     done.map(|done| if done { ExitCode::SUCCESS } else { ExitCode::from(1) })

@@ -1,9 +1,8 @@
 //! `ccnuma completions`: what shells complete command lines of this command by.
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::{Shell, generate};
 
-use crate::CommandLine;
 use crate::failure::Failure;
 use crate::output::print;
 
@@ -22,13 +21,13 @@ pub struct CompletionsCommand {
 }
 
 impl CompletionsCommand {
-    /// Prints them.
+    /// Prints those of `command`.
     ///
     /// # Errors
     /// When standard output fails.
-    pub fn run(self) -> Result<(), Failure> {
+    pub fn run(self, mut command: Command) -> Result<(), Failure> {
         let mut text = Vec::new();
-        generate(self.shell, &mut CommandLine::command(), "ccnuma", &mut text);
+        generate(self.shell, &mut command, "ccnuma", &mut text);
         print(String::from_utf8_lossy(&text))
     }
 }

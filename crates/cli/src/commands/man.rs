@@ -4,10 +4,9 @@ use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::{Args, Command, CommandFactory};
+use clap::{Args, Command};
 use clap_mangen::Man;
 
-use crate::CommandLine;
 use crate::failure::Failure;
 use crate::output::{Files, Kind, print};
 
@@ -27,16 +26,15 @@ pub struct ManCommand {
 }
 
 impl ManCommand {
-    /// Writes the pages and prints their paths.
+    /// Writes the pages of `command` and prints their paths.
     ///
     /// # Errors
     /// The folder cannot be made, or has other files of these names.
-    pub fn run(self) -> Result<(), Failure> {
+    pub fn run(self, mut command: Command) -> Result<(), Failure> {
         let unmade = |error| {
             Failure::flag("DIR", self.folder.display(), format!("cannot be made: {error}"), "a writable folder")
         };
         fs::create_dir_all(&self.folder).map_err(unmade)?;
-        let mut command = CommandLine::command();
         command.build();
         let files = Files { force: self.force };
         let paths: Result<Vec<PathBuf>, Failure> =
@@ -98,12 +96,10 @@ mod tests {
 
     #[test]
     fn every_subcommand_has_a_page_of_its_name() {
-        let mut command = CommandLine::command();
+        let machines = Command::new("machines").subcommand(Command::new("show"));
+        let mut command = Command::new("ccnuma").subcommands([machines, Command::new("hidden").hide(true)]);
         command.build();
         let names: Vec<String> = pages(&command).iter().map(name).collect();
-        assert!(
-            ["ccnuma", "ccnuma-bench", "ccnuma-machines-show"].iter().all(|page| names.iter().any(|name| name == page)),
-            "{names:?}"
-        );
+        assert_eq!(names, ["ccnuma", "ccnuma-machines", "ccnuma-machines-show"]);
     }
 }

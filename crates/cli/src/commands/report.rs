@@ -178,7 +178,7 @@ impl ReportCommand {
 /// Whether a file holds JSON lines rather than a trace.
 fn records_in(path: &Path) -> bool {
     let mut first = [0];
-    let read = std::fs::File::open(path).and_then(|mut file| file.read(&mut first));
+    let read = input::open(path).and_then(|mut file| file.read(&mut first));
     read.is_ok_and(|count| count == 1) && first == *b"{"
 }
 

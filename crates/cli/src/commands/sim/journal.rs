@@ -50,8 +50,13 @@ impl Journal {
         let part = beside(results, "part");
         let mut known = HashMap::new();
         if resume {
+            let software = provenance::commit();
             for file in [results, &part] {
-                known.extend(read(file)?);
+                // What another version or for another question wrote stays out of the new journal, whose records are this software's.
+                let own = |(key, row): &(RunKey, SimulationRow)| {
+                    *key == RunKey::of_simulation(&software, detail, &row.identity())
+                };
+                known.extend(read(file)?.into_iter().filter(own));
             }
         }
         let kind = Kind::JsonLines(SimulationRow::KIND);
