@@ -362,7 +362,7 @@ fn openmp_tells_its_settings_and_where_threads_are() {
 #[test]
 fn what_cannot_be_built_is_refused() {
     common::refused("cc --ccnuma-fast a.c", &["--ccnuma-fast", "no such flag", "--ccnuma-no-blocks"]);
-    common::refused("cc -m32 -c a.c", &["-m32", "64 bits", "accepted: -m64"]);
+    common::refused("cc -m32 -c a.c", &["-m32", "only 64-bit programs", "accepted: -m64"]);
     common::refused(
         "fc --ccnuma-compiler=no-such-one a.f90",
         &["--ccnuma-compiler", "no-such-one", "cannot be started"],

@@ -11,7 +11,8 @@ use record::{RunState, SweepRunRow, Work};
 use sim::Options;
 use workloads::{Data, Matrix, Scene, Workload};
 
-use super::file::{Axis, BenchBlock, Block, Keyed, Place, ProgramEntry, SimBlock, StudyError};
+use super::error::{Place, StudyError};
+use super::file::{Axis, BenchBlock, Block, Keyed, ProgramEntry, SimBlock};
 use super::run::{StudyRun, Task};
 use super::{Study, label};
 use crate::error::ExperimentError;

@@ -1,102 +1,10 @@
 //! The file of a study: blocks of work, each with the values that its runs combine, and where each of them stands.
 
-use std::fmt;
-
-use thiserror::Error;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::error::{Entry, Place, StudyError};
 use crate::simulation::Processors;
-
-/// A place in a study.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Place {
-    /// The file, as it was named.
-    pub file: Box<str>,
-    /// The line, from 1.
-    pub line: usize,
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.file, self.line)
-    }
-}
-
-/// Why a study cannot be run.
-#[derive(Debug, Error)]
-pub enum StudyError {
-    /// The file cannot be read.
-    #[error("{file}: cannot be read: {reason}; accepted: a study in TOML, as `ccnuma sweep --help` shows one")]
-    Unreadable {
-        /// The file.
-        file: String,
-        /// The reason of the operating system.
-        reason: String,
-    },
-    /// The file is not TOML.
-    #[error("{at}: not valid TOML: {message}")]
-    Syntax {
-        /// The place at which reading stopped.
-        at: Place,
-        /// The message of the TOML reader, in one line.
-        message: String,
-    },
-    /// No key has this name.
-    #[error("{at}: {key}: there is no such key{}; accepted: {accepted}", did_you_mean(nearest.as_deref()))]
-    UnknownKey {
-        /// The place of the key.
-        at: Place,
-        /// The key, with its block.
-        key: String,
-        /// The nearest known key, if one is near.
-        nearest: Option<String>,
-        /// The keys that there are.
-        accepted: String,
-    },
-    /// A value cannot stand where it does.
-    #[error("{at}: {key} = {value}: {reason}; accepted: {accepted}")]
-    Value {
-        /// The place of the value.
-        at: Place,
-        /// Its key, with the block.
-        key: String,
-        /// The value as written.
-        value: String,
-        /// The fault.
-        reason: String,
-        /// The accepted values.
-        accepted: String,
-    },
-    /// A key that a block needs is missing.
-    #[error("{at}: {key} is missing; accepted: {accepted}")]
-    Missing {
-        /// The place of the block.
-        at: Place,
-        /// The key.
-        key: String,
-        /// The accepted values.
-        accepted: String,
-    },
-    /// The study has no block.
-    #[error("{file}: there is no work in it; accepted: [[sim]] or [[bench]], as `ccnuma sweep --help` shows them")]
-    Empty {
-        /// The file.
-        file: String,
-    },
-    /// A machine, a program or a policy refuses what is asked of it.
-    #[error("{at}: {reason}")]
-    Refused {
-        /// The place of what asks for it.
-        at: Place,
-        /// The refusal, with what is accepted.
-        reason: String,
-    },
-}
-
-fn did_you_mean(nearest: Option<&str>) -> String {
-    nearest.map_or_else(String::new, |name| format!(", did you mean {name}?"))
-}
 
 /// A value with the place where it stands.
 #[derive(Clone, Debug)]
@@ -295,7 +203,7 @@ fn bench(table: &Table<'_, '_>) -> Result<BenchBlock, StudyError> {
 impl<'t> Reader<'t> {
     fn place(&self, offset: usize) -> Place {
         let before = &self.text.as_bytes()[..offset.min(self.text.len())];
-        Place { file: self.file.into(), line: before.iter().filter(|byte| **byte == b'\n').count() + 1 }
+        Place { file: self.file.to_owned(), line: before.iter().filter(|byte| **byte == b'\n').count() + 1 }
     }
 
     fn table<'r>(&'r self, name: &str, table: &'r DeTable<'t>, start: usize) -> Table<'r, 't> {
@@ -309,14 +217,9 @@ impl<'t> Reader<'t> {
         const MOST: usize = 60;
         let shown = self.text[value.span()].split_whitespace().collect::<Vec<_>>().join(" ");
         let long = shown.chars().count() > MOST;
-        let value_shown = if long { shown.chars().take(MOST).chain("...".chars()).collect() } else { shown };
-        StudyError::Value {
-            at: self.place(value.span().start),
-            key: key.to_owned(),
-            value: value_shown,
-            reason: reason.to_owned(),
-            accepted: accepted.to_owned(),
-        }
+        let shown = if long { shown.chars().take(MOST).chain("...".chars()).collect() } else { shown };
+        let entry = Entry { at: self.place(value.span().start), key: key.to_owned(), value: shown };
+        StudyError::Value { entry: Box::new(entry), reason: reason.to_owned(), accepted: accepted.to_owned() }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Studies: many runs from one file, each with a key, on any number of processes that share a directory of results.
 
+mod error;
 mod expansion;
 mod file;
 mod label;
@@ -14,7 +15,7 @@ use std::path::Path;
 
 use machine::Description;
 
-pub use file::{Place, StudyError};
+pub use error::{Entry, Place, StudyError};
 pub use merged::{Merged, MergedRun, merge};
 pub use parquet::{ParquetError, write_parquet};
 pub use run::{Executed, Records, StudyRun};
