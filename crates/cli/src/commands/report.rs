@@ -178,6 +178,10 @@ impl ReportCommand {
 /// Whether a file holds JSON lines rather than a trace.
 fn records_in(path: &Path) -> bool {
     let mut first = [0];
+    // Opening a pipe would wait for its writer.
+    if !path.is_file() {
+        return false;
+    }
     let read = std::fs::File::open(path).and_then(|mut file| file.read(&mut first));
     read.is_ok_and(|count| count == 1) && first == *b"{"
 }
