@@ -128,7 +128,7 @@ fn colours_are_for_terminals_unless_they_are_asked_for() {
     for when in ["auto", "never"] {
         let plain = shown(folder.path(), &format!("bench -m smp-4p --suite cores --iterations 1 --color {when}"), 80);
         let printed = String::from_utf8_lossy(&plain.stdout).into_owned();
-        assert!(!printed.contains('\x1b') && printed.contains('█'), "blocks stand for colours: {printed}");
+        assert!(!printed.contains('\x1b') && printed.contains('▁'), "blocks stand for colours: {printed}");
     }
     let refused = shown(folder.path(), "sim --color always --nonsense", 80);
     assert!(String::from_utf8_lossy(&refused.stderr).starts_with("\x1b[1;31merror:\x1b[0m "));

@@ -210,7 +210,7 @@ fn an_interrupted_sweep_resumes() {
 #[test]
 fn tables_show_where_the_time_went_and_what_more_processors_bring() {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let line = "sim -m flash-4p fft --points 256 --cpus 1,2..4 --vary tlb.miss_ns=0,500 --causes --svg time.svg";
+    let line = "sim -m flash-4p fft --points 256 --cpus 1,2..4 --vary tlb.miss_ns=0,500 --causes --svg time.svg --wide";
     let output = ccnuma_in(directory.path(), line);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
@@ -243,10 +243,7 @@ fn what_cannot_run_is_refused_with_what_can() {
     refused("sim -m arctic hot-spot --hot 101", &["--hot 101", "0 to 100"]);
     refused("sim -m arctic hot-spot --hot many", &["--hot", "many"]);
     refused("sim -m arctic hot-spot --hot_lines 1048576", &["hot-spot needs", "node 0", "arctic"]);
-    refused(
-        "sim -m flash-4p hot-spot --hot_lines 500000",
-        &["hot-spot needs", "on node 0 of machine flash-4p", "224 MiB"],
-    );
+    refused("sim -m flash-4p hot-spot --hot_lines 500000", &["hot-spot needs", "on node 0 of flash-4p", "224 MiB"]);
     refused("sim -m flash-4p migratory --protocol hybird", &["hybird", "did you mean hybrid?", "dynamic-pointer"]);
     refused(
         "sim -m arctic migratory --protocol hybrid",

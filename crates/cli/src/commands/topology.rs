@@ -137,7 +137,7 @@ impl TopologyCommand {
 fn verdict(row: &DeadlockRow) -> String {
     let machine = row.machine.as_ref().map_or_else(String::new, |name| format!(" of {name}"));
     if !row.deadlock {
-        return format!("{} routing{machine}: free of deadlock\n", row.table);
+        return format!("{} routing{machine}: deadlock-free\n", row.table);
     }
     let channels: Vec<String> = row.cycle.iter().map(|channel| format!("  {channel}\n")).collect();
     let count = row.cycle.len();
