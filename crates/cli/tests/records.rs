@@ -12,7 +12,7 @@ use common::{ccnuma_in, printed};
 use serde_json::{Value, json};
 
 /// Every command that writes records, small, by the name of its files; `OUT` is where `--json=NAME.jsonl --csv=NAME.csv` goes.
-const COMMANDS: [(&str, &str); 23] = [
+const COMMANDS: [(&str, &str); 24] = [
     (
         "bench",
         "bench -m origin2000-r12k-300-8p OUT --local 0 --local 2 --iterations 2 --lines 64 lmbench-read bwmp-read",
@@ -24,6 +24,7 @@ const COMMANDS: [(&str, &str); 23] = [
     ("refit", "fit data.jsonl --model remote OUT"),
     ("sim", "sim -m flash-4p -m bitmap OUT --stats --causes private producer-consumer --lines 8 --rounds 2 --cpus 2,4"),
     ("programs", "sim --list OUT"),
+    ("sweep", "sweep study.toml --list OUT"),
     ("findings", "diagnose -m flash-4p OUT --no-trials counters"),
     ("findings-here", "diagnose OUT -- sleep 0"),
     ("figures", "reproduce prestor/4.6 OUT"),
@@ -48,6 +49,8 @@ fn written() -> &'static Path {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("records");
         let _none_yet = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).expect("a folder");
+        let study = "[[sim]]\nmachines = [\"flash-4p\"]\nprograms = [\"migratory\"]\n";
+        fs::write(folder.join("study.toml"), study).expect("written");
         for (name, line) in COMMANDS {
             let line = line.replace("OUT", &format!("--json={name}.jsonl --csv={name}.csv"));
             let output = ccnuma_in(&folder, &line);

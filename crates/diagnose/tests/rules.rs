@@ -351,9 +351,9 @@ fn no_finding_is_claimed_for_what_could_not_be_examined() {
     assert!(sight.nothing_found().contains("run-queue wait"), "{}", sight.nothing_found());
     let limits = sight.limits().expect("some");
     for part in [
-        "not examined: cache-line false sharing, page-level false sharing, node-level false sharing, hot spot, because no precise events",
-        "growing communication, because needs a run on fewer processors",
-        "lock contention, costly synchronisation, because locks do not show",
+        "not examined: cache-line false sharing, page-level false sharing, node-level false sharing, hot spot (no precise events)",
+        "growing communication (needs a run on fewer processors)",
+        "lock contention, costly synchronisation (locks do not show)",
     ] {
         assert!(limits.contains(part), "{limits}");
     }

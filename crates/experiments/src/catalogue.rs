@@ -269,7 +269,7 @@ mod tests {
             (names("hexsel/3"), names("hexsel/5")),
             (vec!["hexsel/3".to_owned()], vec!["hexsel/figure-5".into()])
         );
-        let papers = ["prestor", "seidl", "flash", "hexsel", "lai"];
+        let papers = ["prestor", "seidl", "flash", "hexsel", "lai", "servers"];
         assert_eq!(papers.map(|paper| names(paper).len()).iter().sum::<usize>(), ENTRIES.len());
     }
 

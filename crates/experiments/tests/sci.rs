@@ -81,15 +81,16 @@ fn reproduced(selection: &str) -> Vec<ReproductionRow> {
     rows
 }
 
-/// A quick run has a figure in every cell, and those of one ring alone are calibrated: fits to other figures of the same runs, such
-/// as lengths of sharing lists, do not fix counts of references.
+/// A quick run has a figure in every cell, and those of one ring alone are calibrated, besides the division of cholesky's references
+/// on one node: fits to other figures of the same runs, such as lengths of sharing lists, do not fix counts of references.
 #[test]
 fn counts_of_references_are_reproduced_in_all_sizes() {
     let rows = reproduced("hexsel/1");
     assert_eq!(rows.len(), 6 * 5 * 5);
     for row in &rows {
         assert!(row.ours.is_some_and(|ours| ours >= 0.0), "{row:?}");
-        assert_eq!(row.calibrated, row.row.ends_with(" at 4"), "{row:?}");
+        let divided = row.row == "cholesky at 1" && ["shared", "private"].contains(&row.column.as_str());
+        assert_eq!(row.calibrated, divided || row.row.ends_with(" at 4"), "{row:?}");
     }
 }
 

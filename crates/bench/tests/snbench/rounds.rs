@@ -109,8 +109,11 @@ fn what_was_displaced_is_found_missing_by_the_check() {
         let placement = Placement::new(NodeId(0), CpuId(0), Some(CpuId(2)));
         let plan = Plan::new(Experiment::LmbenchRead, state, placement, settings.clone());
         let outcome = plan.run(&mut platform).expect("a valid plan");
-        let share =
-            if state == State::Cexm { "CPU 2 finds 0 % of its lines" } else { "CPU 2 finds 100 % of its lines" };
+        let share = if state == State::Cexm {
+            "0 % of the lines were in the cache of CPU 2"
+        } else {
+            "100 % of the lines were in the cache of CPU 2"
+        };
         let found = outcome.record.conditions.check.as_deref().unwrap_or_default();
         assert!(found.starts_with(share), "{state}: {found}");
         assert_eq!(outcome.warnings, [], "{state}");

@@ -69,7 +69,7 @@ fn roles_that_an_experiment_needs() {
     let itself = refusal(Experiment::PingPong, State::Uown, placed(0, &[0], &[0]), Settings::simulated());
     assert!(itself.starts_with("--remote 0: "), "{itself}");
     let idle = refusal(Experiment::LoadedRead, State::Uown, placed(0, &[0], &[]), Settings::simulated());
-    assert!(idle.starts_with("--local 0: nobody loads the memory"), "{idle}");
+    assert!(idle.starts_with("--local 0: no traffic: the first CPU measures"), "{idle}");
     let silent = Settings { traffic: Traffic { reads: 0, writes: 0, pause: 9 }, ..Settings::simulated() };
     let silent = refusal(Experiment::LoadedRead, State::Uown, placed(0, &[0, 1], &[]), silent);
     assert_eq!(silent, "--traffic 0:0: no access at all; accepted: READS:WRITES, not both zero");
@@ -96,7 +96,7 @@ fn names_that_do_not_exist() {
     let state = "EXCL".parse::<State>().expect_err("no composite state").to_string();
     assert_eq!(state, "--state EXCL: unknown coherence state; accepted: UOWN SHRD CEXH CEXM DEXD DEXT");
     let suite = "everything".parse::<Suite>().expect_err("no suite").to_string();
-    assert!(suite.ends_with("regions overview all"), "{suite}");
+    assert!(suite.ends_with("regions mlc overview all"), "{suite}");
 }
 
 #[test]

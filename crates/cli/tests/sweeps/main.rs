@@ -193,7 +193,7 @@ fn an_interrupted_sweep_says_how_to_go_on() {
     let output = process.wait_with_output().expect("it ends");
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{said}");
-    let parts = ["interrupted: ", " of 48 runs done, ", " missing", "what is done is in study.sweep", "run it again"];
+    let parts = ["interrupted: ", " of 48 runs done, ", " remaining", "what is done is in study.sweep", "run it again"];
     assert!(parts.iter().all(|part| said.contains(part)), "{said}");
     let left = states(folder.path(), "").into_values().filter(|state| state == "left").count();
     assert!((1..=RUNS - 3).contains(&left), "{left}");
@@ -358,7 +358,7 @@ fn what_is_wrong_with_a_study_is_said_with_its_line() {
     );
     refused(
         "[[sim]]\nmachines = \"flash-4p\"\nprograms = [{ name = \"fft\", point = 3 }]\n",
-        &["study.toml:3: ", "point", "fft has no such parameter"],
+        &["study.toml:3: ", "point", "fft has no parameter --point"],
     );
     refused(
         "[[sim]]\nmachines = \"flash-4p\"\nprograms = [{ points = 4 }]\n",

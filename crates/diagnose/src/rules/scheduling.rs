@@ -23,6 +23,10 @@ pub fn run_queue(survey: &Survey<'_>) -> Option<Finding> {
     }
     let (threads, usable) = (run.threads.len(), run.usable_processors as usize);
     let lived: f64 = run.threads.iter().map(|thread| thread.time_ns).sum();
+    // A program that is over at once has waits, but no time that they are a share of.
+    if lived <= 0.0 {
+        return None;
+    }
     let ran: f64 = run.threads.iter().map(|thread| spent(thread, &["busy"])).sum();
     let processors = if usable == 1 { "1 processor".to_owned() } else { format!("{usable} processors") };
     let working = if threads == 1 { "1 active thread".to_owned() } else { format!("{threads} active threads") };
@@ -45,8 +49,8 @@ pub fn run_queue(survey: &Survey<'_>) -> Option<Finding> {
         evidence: format!(
             "threads spent {:.1} % of their time in the run queue and {:.1} % running; longest wait: {}, {:.3} s; \
              {working}, {processors} usable",
-            100.0 * all / lived.max(f64::MIN_POSITIVE),
-            100.0 * ran / lived.max(f64::MIN_POSITIVE),
+            100.0 * all / lived,
+            100.0 * ran / lived,
             run.who(thread),
             longest / 1e9,
         ),

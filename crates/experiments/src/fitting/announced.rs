@@ -77,6 +77,6 @@ mod tests {
         assert_eq!(analysis.parameters[0].held, Some(1048576.0));
         assert_eq!(analysis.parameters[0].estimate().map(|estimate| estimate.value), Some(32768.0));
         assert!(analysis.notes[0].contains("L3 32 MiB"), "{:?}", analysis.notes);
-        assert!(analysis.notes[1].starts_with("2 caches were measured, 3 are announced"), "{:?}", analysis.notes);
+        assert!(analysis.notes[1].starts_with("2 caches measured, 3 announced"), "{:?}", analysis.notes);
     }
 }

@@ -214,6 +214,6 @@ mod tests {
         assert!(words.contains("level 2: fits 4 MiB, simulated 16 MiB (+300 %)"), "{words}");
         assert!(!words.contains("level 1") && !words.contains("beyond"), "{words}");
         let words = disagreement(&levels(&measured, &described[..2], 0.4)).expect("a level is missing");
-        assert!(words.contains("found again 3, simulated 2"), "{words}");
+        assert!(words.contains("described and found 3, simulated 2"), "{words}");
     }
 }

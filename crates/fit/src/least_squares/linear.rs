@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn impossible_data_are_refused() {
         let few = solve("test", &[vec![1.0, 2.0]], &[1.0]).expect_err("one point, two coefficients");
-        assert!(few.to_string().contains("1 points do not determine 2"), "{few}");
+        assert!(few.to_string().contains("1 points cannot determine 2"), "{few}");
         let bad = solve("test", &[vec![1.0], vec![1.0]], &[1.0, -3.0]).expect_err("a negative time");
         assert!(bad.to_string().contains("-3 ns at point 1"), "{bad}");
     }

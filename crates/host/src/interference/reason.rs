@@ -203,9 +203,9 @@ mod tests {
         let switched = Interference { involuntary_switches: 2, waited: Some(Duration::from_ns(1500.0)), ..QUIET };
         assert_eq!(told(switched), "context switches: 0 voluntary, 2 involuntary; 1.5 us run-queue wait");
         let moved = Interference { ended_on: CpuId(4), migrations: Some(1), ..QUIET };
-        assert_eq!(told(moved), "moved 1 time, from CPU 3 to CPU 4");
+        assert_eq!(told(moved), "migrated 1 time, from CPU 3 to CPU 4");
         let there_and_back = Interference { migrations: Some(2), ..QUIET };
-        assert_eq!(told(there_and_back), "moved 2 times, from CPU 3 to CPU 3");
+        assert_eq!(told(there_and_back), "migrated 2 times, from CPU 3 to CPU 3");
         assert_eq!(told(Interference { minor_faults: 7, ..QUIET }), "page faults: 7 minor, 0 major");
         assert_eq!(told(Interference { stolen_ticks: Some(1), ..QUIET }), "1 tick stolen by the hypervisor");
         let slower = Interference { frequency: Some((Hertz(3.0e9), Hertz(2.0e9))), ..QUIET };
