@@ -424,6 +424,6 @@ mod tests {
     #[test]
     fn too_small_a_diagram_is_refused() {
         let few: Vec<P3Point> = ORIGIN.diagram(0.0).into_iter().filter(|point| point.array.0 <= 8192).collect();
-        assert!(read_diagram(&few, &[], None).expect_err("two arrays").to_string().contains("needs 4 arrays"));
+        assert!(read_diagram(&few, &[], None).expect_err("two arrays").to_string().contains("needs 4 array sizes"));
     }
 }

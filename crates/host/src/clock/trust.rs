@@ -170,6 +170,6 @@ mod tests {
         let guest = Facts { hypervisor: Some("VBoxVBoxVBox".to_owned()), ..facts(false, "acpi_pm", "acpi_pm") };
         assert!(guest.distrust().unwrap().contains("hypervisor"));
         let unstable = facts(true, "hpet", "hpet acpi_pm");
-        assert!(unstable.distrust().unwrap().contains("from hpet"));
+        assert!(unstable.distrust().unwrap().contains("uses hpet"));
     }
 }
