@@ -97,7 +97,7 @@ fn a_server_tells_of_its_nodes_and_says_what_it_does_not() {
     let told: Vec<_> = all.descriptions().into_iter().flat_map(|source| source.blind).collect();
     let why = |what: &str| told.iter().find(|blind| blind.what.contains(what)).map(|blind| blind.why.as_str());
     assert!(why("NUMA hinting faults").is_some_and(|why| why.contains("disabled")), "{told:?}");
-    assert!(why("memory traffic by node").is_none() && why("interconnect traffic").is_some(), "{told:?}");
+    assert!(why("memory controller").is_none() && why("interconnect traffic").is_some(), "{told:?}");
     assert!(why("local/remote split").is_none(), "two nodes: {told:?}");
 }
 

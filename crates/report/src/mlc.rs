@@ -138,6 +138,7 @@ mod tests {
     fn placed(series: &str, experiment: &str, state: &str, (home, local): (u16, u16), value: f64) -> Record {
         let mut record = sample(series, experiment, state, value);
         (record.home, record.local, record.locals) = (NodeId(home), CpuId(local), vec![CpuId(local)]);
+        record.min = value;
         record.xhops = u32::from(home != local / 4);
         record
     }

@@ -246,7 +246,7 @@ mod tests {
             ),
             (
                 "[l2]\nwrite = \"through\"".to_owned(),
-                "my.toml:3: l2.write = \"through\": a protocol gives the right to write",
+                "my.toml:3: l2.write = \"through\": the coherence protocol acts on this level",
             ),
             (
                 "[l2]\nallocate_on_write_miss = false".to_owned(),

@@ -11,7 +11,7 @@ mod error;
 mod kind;
 mod layer;
 mod level;
-mod spec;
+pub(crate) mod spec;
 mod wiring;
 
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! The layout of a socket as a description spells it.
 
 use super::{Package, Stop, StopId, add};
-use crate::description::{OnDieNetwork, ServerSpec};
+use crate::description::spec::{OnDieNetwork, ServerSpec};
 
 /// A fault of a layout: the key that most likely needs a change, the reason, and what is accepted.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -8,7 +8,7 @@ mod layout;
 mod sockets;
 mod ways;
 
-use crate::description::{OnDieNetwork, ServerSpec};
+use crate::description::spec::{OnDieNetwork, ServerSpec};
 
 pub use layout::LayoutError;
 pub use sockets::Sockets;

@@ -1,7 +1,7 @@
 //! The edges of an on-die network, and the ways along them.
 
 use super::{LayoutError, Package, StopId};
-use crate::description::{OnDieNetwork, ServerSpec};
+use crate::description::spec::{OnDieNetwork, ServerSpec};
 
 /// One direction between neighbouring stops.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

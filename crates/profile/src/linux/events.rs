@@ -459,6 +459,6 @@ mod tests {
             assert!(formula, "{name}");
         }
         let silent: Vec<String> = silent(&units).into_iter().map(|blind| blind.what).collect();
-        assert_eq!(silent, ["what uncore_upi counts"]);
+        assert_eq!(silent, ["events of uncore_upi"]);
     }
 }

@@ -338,10 +338,10 @@ mod tests {
         let (root, files, _) = computer();
         let why = |code| no_group(&files, &io::Error::from_raw_os_error(code));
         assert!(why(13).why.contains("requires root") && why(1).why.contains("requires root"));
-        assert!(why(28).why.starts_with("all numbers"), "{:?}", why(28));
+        assert!(why(28).why.starts_with("all monitoring IDs (RMIDs)"), "{:?}", why(28));
         fs::create_dir_all(root.path().join("sys/fs/resctrl/info/L3_MON")).unwrap();
         fs::write(root.path().join("sys/fs/resctrl/info/L3_MON/num_rmids"), "224\n").unwrap();
-        assert!(why(28).why.starts_with("all 224 numbers") && why(28).advice.contains("rmdir"));
+        assert!(why(28).why.starts_with("all 224 monitoring IDs") && why(28).advice.contains("rmdir"));
         assert!(why(16).advice.contains("later") && why(5).why.contains("Input/output error"));
     }
 

@@ -119,7 +119,7 @@ fn impossible_sci_rings_are_refused() {
             "flash-8p",
             "[topology]\nkind = \"sci-ring\"\n[sci_ring]\ntransmission = \"several\"",
             "my.toml:5: sci_ring.transmission = \"several\": packets may be reordered, which controller.kind = \
-             \"magic\" excludes; accepted: \"one\" or \"one-of-each\"",
+             \"magic\" does not allow; accepted: \"one\" or \"one-of-each\"",
         ),
         ("flash-8p", "[sci_ring]\nsymbol_ns = 2", "my.toml:3: sci_ring.symbol_ns = 2: no effect with topology.kind"),
     ];
