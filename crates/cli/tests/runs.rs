@@ -166,7 +166,8 @@ fn routing_tables_are_checked_for_deadlock() {
     assert!(String::from_utf8_lossy(&cyclic.stdout).contains("router 0 -> router 1"));
     printed(&format!("topology --check-deadlock {}", table("flash-a1-deadlock-free.txt")));
     assert!(printed("topology -m stinger --check-deadlock").contains("deadlock-free"));
-    let both = "built-in request routing of flash-64p: deadlock-free\nbuilt-in reply routing of flash-64p: deadlock-free\n";
+    let both =
+        "built-in request routing of flash-64p: deadlock-free\nbuilt-in reply routing of flash-64p: deadlock-free\n";
     assert_eq!(printed("topology -m flash-64p --check-deadlock"), both);
 }
 
