@@ -75,6 +75,7 @@ fn hostile_page() -> String {
         findings: &[finding],
         lines: lines.to_vec(),
         picture: Some("<svg xmlns=\"http://www.w3.org/2000/svg\"><title>machine</title></svg>".into()),
+        figures: Vec::new(),
         trace: Some(&trace),
         figures: Vec::new(),
     })
