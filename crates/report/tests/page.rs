@@ -77,7 +77,6 @@ fn hostile_page() -> String {
         picture: Some("<svg xmlns=\"http://www.w3.org/2000/svg\"><title>machine</title></svg>".into()),
         figures: Vec::new(),
         trace: Some(&trace),
-        figures: Vec::new(),
     })
     .expect("a page")
 }
