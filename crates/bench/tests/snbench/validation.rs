@@ -72,7 +72,7 @@ fn roles_that_an_experiment_needs() {
     assert!(idle.starts_with("--local 0: no traffic: the first CPU measures"), "{idle}");
     let silent = Settings { traffic: Traffic { reads: 0, writes: 0, pause: 9 }, ..Settings::simulated() };
     let silent = refusal(Experiment::LoadedRead, State::Uown, placed(0, &[0, 1], &[]), silent);
-    assert_eq!(silent, "--traffic 0:0: no access at all; accepted: READS:WRITES, not both zero");
+    assert_eq!(silent, "--traffic 0:0: no accesses; accepted: READS:WRITES, not both zero");
 }
 
 #[test]
