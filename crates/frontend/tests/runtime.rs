@@ -148,7 +148,7 @@ fn crashes_tell_thread_place_and_simulated_time() {
     for (way, what) in [
         ("crash", "thread 1 of the program accessed unmapped memory: address 0x0, at crash (wrong.c:23), "),
         ("divide", "thread 1 of the program divided by zero, at divide (wrong.c:24), "),
-        ("overflow", "its stack of 1028 KiB is used up"),
+        ("overflow", "stack of 1028 KiB exhausted, at recurse (wrong.c:"),
         ("abort", "the program called abort (thread 1, simulated time "),
     ] {
         let error = error_of("wrong", &[way]);
