@@ -155,5 +155,5 @@ def load(path: str) -> Results[Any]:
             try:
                 outcome.add(line)
             except (ValueError, AttributeError) as error:
-                raise CcnumaError(f"{path}:{number}: this is no record: {error}; accepted: what --json=FILE writes") from None
+                raise CcnumaError(f"{path}:{number}: not a record: {error}; accepted: what --json=FILE writes") from None
     return Results.of(outcome)

@@ -10,7 +10,8 @@ use crate::failure::Failure;
 /// The runtime that was built with this command, where there is one for the platform.
 pub static ENCLOSED: Option<Enclosed> = enclosed();
 
-#[cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
+// A static build has no shared libraries.
+#[cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu", not(target_feature = "crt-static")))]
 const fn enclosed() -> Option<Enclosed> {
     let library: Option<(&'static [u8], usize, u64)> = enclose::shared_library!(frontend);
     match library {
@@ -19,7 +20,7 @@ const fn enclosed() -> Option<Enclosed> {
     }
 }
 
-#[cfg(not(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")))]
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu", not(target_feature = "crt-static"))))]
 const fn enclosed() -> Option<Enclosed> {
     None
 }

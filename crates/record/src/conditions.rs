@@ -138,7 +138,7 @@ mod tests {
         assert!(both.to_string().contains(", 10.0 ms stolen by the hypervisor, "), "{both}");
         for (ns, text) in [(700.0, "700 ns of"), (81_632.0, "81.6 us of"), (2.5e6, "2.5 ms of")] {
             let waited = Disturbance { waited: Duration::from_ns(ns), ..Disturbance::default() };
-            assert_eq!(waited.to_string(), format!("{text} waiting for the processor"));
+            assert_eq!(waited.to_string(), format!("{text} run-queue wait"));
         }
     }
 }

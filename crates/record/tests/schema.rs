@@ -341,13 +341,13 @@ fn what_was_written_is_read_and_what_is_no_record_is_named() {
     assert_eq!((contents.rows, contents.machines), (vec![(simulation(), origin())], vec![machine]));
     let refused = |text: &str| record::read::<Record>(text).map(drop).expect_err(text).to_string();
     assert_eq!(refused(&text), "line 2 is a record of the kind simulation; accepted: measurement");
-    assert!(refused("\nnotes\n").starts_with("line 2 is no record: expected "));
+    assert!(refused("\nnotes\n").starts_with("line 2 is not a record: expected "));
     assert_eq!(refused("{\"machine\":\"host\"}"), "line 1 is not a record: the field `schema` is missing");
     let later = text.replace("\"schema\":1", "\"schema\":2");
     assert_eq!(refused(&later), "line 1 is a record of schema 2; accepted: schema 1");
     let damaged = text.replace("\"time_ns\":1234.5,", "");
     let refused = record::read::<SimulationRow>(&damaged).map(drop).expect_err("a field is missing").to_string();
-    assert!(refused.starts_with("line 2 is no record: missing field `time_ns`"), "{refused}");
+    assert!(refused.starts_with("line 2 is not a record: missing field `time_ns`"), "{refused}");
 }
 
 #[test]

@@ -250,7 +250,7 @@ mod tests {
             ),
             (
                 "[l2]\nallocate_on_write_miss = false".to_owned(),
-                "my.toml:3: l2.allocate_on_write_miss = false: a protocol",
+                "my.toml:3: l2.allocate_on_write_miss = false: the coherence protocol acts on this level; accepted: true",
             ),
             (
                 "[l2]\ninclusion = \"exclusive\"".to_owned(),
