@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named_with_its_line() {
         let cases = [
-            ("", "line 1: this is no header"),
+            ("", "line 1: not the header of a symmetric sparse matrix"),
             ("%%MatrixMarket matrix array real symmetric\n", "accepted: %%MatrixMarket matrix coordinate"),
             ("%%MatrixMarket matrix coordinate real general\n", "line 1"),
             (&format!("{REAL}2 3 1\n"), "line 4: \"2 3 1\" gives no sizes"),

@@ -6,6 +6,9 @@ use crate::mock::{Kind, Reference, run, shape};
 
 const THREADS: usize = 8;
 
+/// The region of the picture, in the order of [`workloads::Program::REGIONS`] of ray tracing.
+const PICTURE: usize = 5;
+
 /// Of each thread, the threads whose rows its first transpose reads, in order.
 fn visited(stagger: u64) -> Vec<Vec<usize>> {
     let points = 1024;
@@ -221,21 +224,25 @@ fn subtrees_are_changed_by_their_threads_alone() {
     }
 }
 
-/// Tiles that do not divide the picture, of one pixel, larger than it: each pixel is stored once. It shows spheres, ground and
-/// sky: many colours.
+/// Tiles that do not divide the picture, of one pixel, larger than it: each pixel is drawn by one thread, which adds to it what
+/// each ray brings. It shows spheres, ground and sky: many colours.
 #[test]
-fn every_pixel_is_drawn_once() {
+fn every_pixel_is_drawn_by_one_thread() {
     for (pixels, tile) in [(24, 5), (10, 1), (7, 64), (1, 1)] {
         let run = run(
             &Workload::Raytrace(Raytrace { pixels, tile, generations: 1, numbered: 1, scene: None }),
             &shape(THREADS, 1),
         );
         assert_eq!((run.check, run.unordered), (Ok(()), None), "tiles of {tile}");
-        let stores = |each: &&Reference| (each.region, each.kind) == (2, Kind::Store);
-        let mut words: Vec<_> = run.references.iter().flatten().filter(stores).map(|each| each.word).collect();
-        words.sort_unstable();
+        let mut painters = std::collections::BTreeMap::new();
+        for (thread, references) in run.references.iter().enumerate() {
+            for each in references.iter().filter(|each| (each.region, each.kind) == (PICTURE, Kind::Store)) {
+                assert_eq!(*painters.entry(each.word).or_insert(thread), thread, "tiles of {tile}: word {}", each.word);
+            }
+        }
+        let words: Vec<_> = painters.into_keys().collect();
         assert_eq!(words, (0..(pixels * pixels * 3) as usize).collect::<Vec<_>>());
-        let colours: std::collections::BTreeSet<_> = words.iter().map(|&word| run.contents[2][word]).collect();
+        let colours: std::collections::BTreeSet<_> = words.iter().map(|&word| run.contents[PICTURE][word]).collect();
         assert!(pixels < 24 || colours.len() > 500, "{}", colours.len());
     }
 }
