@@ -260,7 +260,8 @@ fn unprivileged() {
     if let Err(error) = open {
         println!("{ANYBODYS}: {error}");
     }
-    let watches: [(&str, &[&str]); 4] = [
+    let watches: [(&str, &[&str]); 5] = [
+        ("list", &["sar", "--list"]),
         ("run", &["run", "-s", "100ms", "--", "/init", BUSY]),
         ("sar", &["sar", "500ms", "3"]),
         ("diagnose", &["diagnose", "--", "/init", BUSY]),

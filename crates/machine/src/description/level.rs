@@ -263,7 +263,7 @@ mod tests {
             ),
             (
                 "[l1]\nline_bytes = 128\ninclusion = \"neither\"\nallocate_on_write_miss = false".to_owned(),
-                "my.toml:5: l1.allocate_on_write_miss = false: the level outside receives no line on a miss with",
+                "my.toml:5: l1.allocate_on_write_miss = false: the outer level receives no line on a miss with",
             ),
             (
                 "[l1]\nkeep_on_write_hit = false".to_owned(),
@@ -280,12 +280,12 @@ mod tests {
             ),
             (
                 "[processor]\nmodel = \"blocking\"\ninstruction_window = 1".to_owned(),
-                "processor.issue_width = 4: every instruction is done before the next issues",
+                "processor.issue_width = 4: instructions do not overlap with processor.model = \"blocking\"",
             ),
             (
                 "[processor]\nmodel = \"blocking\"\ninstruction_window = 1\nissue_width = 1\nwrite_buffer = 2"
                     .to_owned(),
-                "my.toml:6: processor.write_buffer = 2: every instruction is done before the next issues",
+                "my.toml:6: processor.write_buffer = 2: instructions do not overlap with processor.model = \"blocking\"",
             ),
             (
                 "[prefetch]\nkind = \"next-line\"\ndegree = 1\nstreams = 4".to_owned(),
