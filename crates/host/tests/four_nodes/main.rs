@@ -259,7 +259,12 @@ fn unprivileged(console: &Console) {
     let shown = [
         (
             "list",
-            ["not permitted (kernel.perf_event_paranoid is 3)", "/sys/devices/system/node/node", "by thread: time", ""],
+            [
+                "Available metrics",
+                "Unavailable metrics",
+                "missing counter",
+                "not permitted (kernel.perf_event_paranoid is 3)",
+            ],
         ),
         ("run", [unavailable, "/sys/devices/system/node/node2", "init:", "]: "]),
         ("sar", [unavailable, "(reasons: ccnuma sar --list)", " n1 ", "]: 4 ticks"]),
