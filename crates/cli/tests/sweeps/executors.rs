@@ -1,4 +1,5 @@
-//! A sweep whose runs executors of Python start: the standard library's, Parsl's and Dask's, the same code for each.
+//! A sweep whose runs executors of Python start: the standard library's, Parsl's and Dask's, the same code for each, and HyperQueue's
+//! tasks.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,7 +7,10 @@ use std::process::Command;
 use super::{STUDY, done, folder, results, same, sweep};
 
 /// Maps `--run KEY` over an executor that is named, kills the processes of two runs, and goes on.
-const SCRIPT: &str = include_str!("executors.py");
+const EXECUTORS: &str = include_str!("executors.py");
+
+/// Does the same with a task of HyperQueue a run, on a server and workers of its own.
+const TASKS: &str = include_str!("tasks.py");
 
 #[test]
 fn executors_of_python_whose_workers_are_killed_give_the_same_bytes() {
@@ -19,7 +23,13 @@ fn executors_of_python_whose_workers_are_killed_give_the_same_bytes() {
     let alone = folder(STUDY);
     sweep(alone.path(), "");
     let expected = results(alone.path());
-    for (executor, module) in [("threads", "json"), ("parsl", "parsl.concurrent"), ("dask", "distributed")] {
+    let executors = [
+        ("threads", "json", EXECUTORS),
+        ("parsl", "parsl.concurrent", EXECUTORS),
+        ("dask", "distributed", EXECUTORS),
+        ("hyperqueue", "hyperqueue", TASKS),
+    ];
+    for (executor, module, script) in executors {
         if !has(module) {
             eprintln!("SKIPPED: {executor}: target/test-python has no {module} (.ci/run installs it)");
             continue;
@@ -29,9 +39,9 @@ fn executors_of_python_whose_workers_are_killed_give_the_same_bytes() {
         // Parsl starts programs of its own, which are beside the interpreter.
         let path = std::env::var("PATH").unwrap_or_default();
         command.env("PATH", format!("{}:{path}", bin.display()));
-        command.args(["-c", SCRIPT, env!("CARGO_BIN_EXE_ccnuma"), executor]).current_dir(folder.path());
+        command.args(["-c", script, env!("CARGO_BIN_EXE_ccnuma"), executor]).current_dir(folder.path());
         let printed = done(&command.output().expect("python starts"));
-        assert_eq!(printed.trim(), "2 killed");
+        assert_eq!(printed.lines().last(), Some("2 killed"), "{printed}");
         same(&results(folder.path()), &expected, executor);
     }
 }
