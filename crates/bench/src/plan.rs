@@ -212,6 +212,7 @@ impl Plan {
             State::Shrd if self.sharers_drop() => {
                 format!("read by CPU {remotes} and {locals}, copies of {remotes} silently evicted")
             }
+            State::Shrd if self.is_shared_by_others() => format!("read by CPU {remotes}"),
             State::Shrd => format!("read by CPU {remotes} and {locals}"),
             State::Cexh => format!("read by CPU {remotes}"),
             State::Cexm => format!("read by CPU {remotes}, then silently evicted"),
@@ -222,6 +223,14 @@ impl Plan {
     /// Whether sharers drop their copies once the directory has noted them.
     pub fn sharers_drop(&self) -> bool {
         self.settings.sharers_drop.unwrap_or(self.placement.remotes.len() > 1)
+    }
+
+    /// Whether lines are shared before a requester reads them, by others that keep their copies: no victim of the requester's is
+    /// then in a cache that it shares with them.
+    pub fn is_shared_by_others(&self) -> bool {
+        let Placement { locals, remotes, .. } = &self.placement;
+        let others = remotes.iter().filter(|sharer| !locals.contains(sharer)).count();
+        others > 1 && !self.sharers_drop() && self.experiment.request() == Request::Read
     }
 
     /// Checks the plan against the machine, before any work.

@@ -112,7 +112,8 @@ fn share(platform: &mut dyn Platform, plan: &Plan, slice: &Slice) -> Result<(), 
     for &sharer in &placement.remotes {
         platform.run(Phase::new(&[slice.all(sharer, Kernel::TouchLoad)]))?;
     }
-    let tasks = placement.locals.iter().enumerate().map(|(i, &local)| {
+    let readers = if plan.is_shared_by_others() { &[] } else { placement.locals.as_slice() };
+    let tasks = readers.iter().enumerate().map(|(i, &local)| {
         let shared_already = placement.remotes.iter().any(|&sharer| sharer != local);
         slice.portion(i, local, if shared_already { Kernel::TouchLoad } else { Kernel::TouchShared })
     });
@@ -123,7 +124,7 @@ fn share(platform: &mut dyn Platform, plan: &Plan, slice: &Slice) -> Result<(), 
         dropping.extend(placement.remotes.iter().filter(|sharer| !placement.locals.contains(sharer)));
     }
     if plan.experiment.request() != Request::Upgrade {
-        dropping.extend(&placement.locals);
+        dropping.extend(readers);
     }
     drop_lines(platform, slice, &dropping, Kernel::DropOwnCaches)
 }

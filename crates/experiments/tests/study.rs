@@ -1,13 +1,13 @@
 //! Studies without a command around them: runs that overlap are one, keys follow from what is run, and the table of records is read
 //! back as it was written.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, UInt64Type};
 use experiments::study::{Store, Study, merge, work_off, write_parquet};
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
 use record::{Provenance, RunState, Work};
 
 const STUDY: &str = r#"
@@ -117,27 +117,28 @@ fn the_table_is_read_back_as_it_was_written() {
     assert!(file == write_parquet(&study, &merged, Vec::new()).expect("written"), "the same bytes");
     let path = folder.path().join("results.parquet");
     fs::write(&path, &file).expect("written");
-    let reader = ParquetRecordBatchReaderBuilder::try_new(fs::File::open(&path).expect("open")).expect("Parquet");
-    let batches: Vec<_> = reader.build().expect("a reader").collect::<Result<_, _>>().expect("readable");
-    let [batch] = &batches[..] else { panic!("{} batches", batches.len()) };
-    assert_eq!(batch.num_rows(), merged.simulations.len() + merged.measurements.len());
-    let column = |name: &str| batch.column_by_name(name).unwrap_or_else(|| panic!("{name} is no column"));
-    let first = batch.num_rows() - merged.simulations.len();
-    let times = column("time_ns").as_primitive::<Float64Type>();
-    let points = column("parameters.references").as_primitive::<UInt64Type>();
-    let (varied, keys) = (column("vary.tlb.miss_ns").as_primitive::<Float64Type>(), column("key").as_string::<i32>());
+    let reader = SerializedFileReader::new(fs::File::open(&path).expect("open")).expect("Parquet");
+    let rows: Vec<BTreeMap<String, Field>> = reader
+        .get_row_iter(None)
+        .expect("rows")
+        .map(|row| row.expect("a row").get_column_iter().map(|(name, field)| (name.clone(), field.clone())).collect())
+        .collect();
+    assert_eq!(rows.len(), merged.simulations.len() + merged.measurements.len());
+    let first = rows.len() - merged.simulations.len();
     for (place, row) in merged.simulations.iter().enumerate() {
-        let line = first + place;
-        assert_eq!(times.value(line), row.time_ns);
-        assert!(row.parameters.get("references").is_none_or(|&value| points.value(line) == value));
-        assert_eq!(varied.value(line).to_string(), row.machine.split('=').nth(1).expect("a change"));
-        assert_eq!(keys.value(line), study.runs[study.runs.len() - 7 + place].row.key);
-        assert_eq!(column("suite").as_string::<i32>().iter().nth(line), Some(None));
+        let line = &rows[first + place];
+        assert_eq!(line["time_ns"], Field::Double(row.time_ns));
+        let references = row.parameters.get("references").map_or(Field::Null, |&value| Field::ULong(value));
+        assert_eq!(line["parameters.references"], references);
+        let varied = row.machine.split('=').nth(1).expect("a change").parse().expect("a number");
+        assert_eq!(line["vary.tlb.miss_ns"], Field::Double(varied));
+        assert_eq!(line["key"], Field::Str(study.runs[study.runs.len() - 7 + place].row.key.clone()));
+        assert_eq!(line["suite"], Field::Null);
     }
-    assert_eq!(column("suite").as_string::<i32>().value(0), "local");
-    assert_eq!(column("median").as_primitive::<Float64Type>().value(0), merged.measurements[0].median);
-    assert_eq!(column("seed").as_primitive::<UInt64Type>().value(0), 0);
-    assert_eq!(column("schema").as_primitive::<UInt64Type>().value(first), u64::from(record::SCHEMA_VERSION));
+    assert_eq!(rows[0]["suite"], Field::Str("local".to_owned()));
+    assert_eq!(rows[0]["median"], Field::Double(merged.measurements[0].median));
+    assert_eq!(rows[0]["seed"], Field::ULong(0));
+    assert_eq!(rows[first]["schema"], Field::ULong(u64::from(record::SCHEMA_VERSION)));
 
     // A file that is no record is named, and what to do about it.
     let kept = folder.path().join("results/runs").join(format!("{}.jsonl", study.runs[0].row.key));

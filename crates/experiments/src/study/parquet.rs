@@ -3,34 +3,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
-use std::sync::Arc;
 
-use arrow_array::builder::{BooleanBuilder, Float64Builder, ListBuilder, StringBuilder, UInt64Builder};
-use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{Field, Schema, SchemaRef};
-use parquet::arrow::ArrowWriter;
-use parquet::basic::Compression;
-use parquet::file::properties::WriterProperties;
 use record::{ColumnType, Record, RecordColumn, SimulationRow, Work};
 use serde_json::Value;
 use thiserror::Error;
+use trace::{Cell, CellType, TableColumn, TableError, TableWriter};
 
 use super::Study;
 use super::merged::Merged;
 use crate::variant;
 
-/// Rows that are encoded together.
-const ROWS: usize = 8192;
+/// Rows that are written together.
+const ROWS: usize = 65_536;
 
 /// Why Parquet could not be written.
 #[derive(Debug, Error)]
 pub enum ParquetError {
-    /// The format's own library failed.
-    #[error("cannot write Parquet: {0}")]
-    Parquet(#[from] ::parquet::errors::ParquetError),
-    /// The rows do not fit the columns.
-    #[error("cannot write Parquet: {0}")]
-    Arrow(#[from] arrow_schema::ArrowError),
+    /// The destination or the format's own library failed.
+    #[error(transparent)]
+    Table(#[from] TableError),
     /// A record is no JSON.
     #[error("cannot write Parquet: {0}")]
     Json(#[from] serde_json::Error),
@@ -77,15 +68,11 @@ pub fn write_parquet<W: Write + Send>(study: &Study, merged: &Merged, destinatio
         }
     }
     let columns = columns(study, &lines);
-    let schema: SchemaRef = Arc::new(Schema::new(columns.iter().map(Column::field).collect::<Vec<_>>()));
-    let creator = concat!("ccnuma ", env!("CARGO_PKG_VERSION")).to_owned();
-    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).set_created_by(creator).build();
-    let mut writer = ArrowWriter::try_new(destination, schema.clone(), Some(properties))?;
+    let mut writer = TableWriter::new(destination, columns.iter().map(Column::of_table).collect())?;
     for lines in lines.chunks(ROWS) {
-        let arrays = columns.iter().map(|column| column.array(study, lines)).collect();
-        writer.write(&RecordBatch::try_new(schema.clone(), arrays)?)?;
+        writer.write(lines.len(), |row, column| columns[column].cell(study, &lines[row]))?;
     }
-    Ok(writer.into_inner()?)
+    Ok(writer.finish()?)
 }
 
 /// The columns of the study's table. They follow from the study and from the keys of maps in its records.
@@ -151,16 +138,14 @@ impl Column {
         Self { name: name.to_owned(), source, of, is_list: false }
     }
 
-    fn field(&self) -> Field {
-        use arrow_schema::DataType::{Boolean, Float64, List, UInt64, Utf8};
+    fn of_table(&self) -> TableColumn {
         let of = match self.of {
-            ColumnType::Whole => UInt64,
-            ColumnType::Number => Float64,
-            ColumnType::Flag => Boolean,
-            ColumnType::Text => Utf8,
+            ColumnType::Whole => CellType::Whole,
+            ColumnType::Number => CellType::Number,
+            ColumnType::Flag => CellType::Flag,
+            ColumnType::Text => CellType::Text,
         };
-        let of = if self.is_list { List(Arc::new(Field::new_list_field(of, true))) } else { of };
-        Field::new(&self.name, of, true)
+        TableColumn { name: self.name.clone(), of, is_list: self.is_list }
     }
 
     /// The value of a record in this column.
@@ -181,42 +166,29 @@ impl Column {
         }
     }
 
-    fn array(&self, study: &Study, lines: &[Line]) -> ArrayRef {
-        let values = || lines.iter().map(|line| self.value(study, line));
-        macro_rules! built {
-            ($builder:ty, $read:expr) => {{
-                let read = $read;
-                if self.is_list {
-                    let mut builder = ListBuilder::new(<$builder>::new());
-                    for value in values() {
-                        let elements = value.as_array();
-                        for element in elements.into_iter().flatten() {
-                            builder.values().append_option(read(element));
-                        }
-                        builder.append(elements.is_some());
-                    }
-                    Arc::new(builder.finish()) as ArrayRef
-                } else {
-                    let mut builder = <$builder>::new();
-                    values().for_each(|value| builder.append_option(read(&value)));
-                    Arc::new(builder.finish()) as ArrayRef
-                }
-            }};
+    fn cell(&self, study: &Study, line: &Line) -> Cell<'static> {
+        let value = self.value(study, line);
+        if !self.is_list {
+            return cell(self.of, &value);
         }
-        match self.of {
-            ColumnType::Whole => built!(UInt64Builder, |value: &Value| value.as_u64()),
-            ColumnType::Number => built!(Float64Builder, |value: &Value| value.as_f64()),
-            ColumnType::Flag => built!(BooleanBuilder, |value: &Value| value.as_bool()),
-            ColumnType::Text => built!(StringBuilder, text),
+        match value.as_array() {
+            Some(elements) => Cell::List(elements.iter().map(|element| cell(self.of, element)).collect()),
+            None => Cell::Absent,
         }
     }
 }
 
-/// A value in words: texts as they are, what has no other type as JSON.
-fn text(value: &Value) -> Option<String> {
-    match value {
-        Value::Null => None,
-        Value::String(text) => Some(text.clone()),
-        other => Some(other.to_string()),
-    }
+/// A value of a type. Texts are as they are, and in a column of texts, what is none is JSON.
+fn cell(of: ColumnType, value: &Value) -> Cell<'static> {
+    let found = match of {
+        ColumnType::Whole => value.as_u64().map(Cell::Whole),
+        ColumnType::Number => value.as_f64().map(Cell::Number),
+        ColumnType::Flag => value.as_bool().map(Cell::Flag),
+        ColumnType::Text => match value {
+            Value::Null => None,
+            Value::String(text) => Some(Cell::Text(text.clone().into())),
+            other => Some(Cell::Text(other.to_string().into())),
+        },
+    };
+    found.unwrap_or(Cell::Absent)
 }

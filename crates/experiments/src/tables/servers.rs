@@ -68,7 +68,7 @@ impl Shape for Rome {
             ("L2", "latency") => Some(area(&system, Bytes::from_kib(256))),
             ("L3", "latency") => Some(area(&system, Bytes::from_mib(4))),
             ("local DRAM", "latency") => Some(read(&system, 0, State::Uown, None)),
-            ("same CCX O or S", "latency") => Some(read(&system, 0, State::Shrd, Some(neighbour))),
+            ("same CCX O or S", "latency") => Some(shared(&system, [neighbour, neighbour + 1])),
             ("same CCX M or E", "latency") => Some(read(&system, 0, State::Dexd, Some(neighbour))),
             ("other CCX of the CCD", "latency") => Some(read(&system, 0, State::Dexd, Some(next))),
             ("node", "bandwidth") => Some(bandwidth(&system, 0, 0)),
@@ -86,6 +86,14 @@ fn first_of(system: &System, node: u16) -> CpuId {
 fn read(system: &System, home: u16, state: State, owner: Option<u16>) -> Formula {
     let placement = Placement::new(NodeId(home), CpuId(0), owner.map(CpuId));
     system.headline(&Plan::new(Experiment::LmbenchRead, state, placement, system.settings().clone()))
+}
+
+/// The time of a dependent read by processor 0 of lines of its node that two others have read and keep.
+fn shared(system: &System, sharers: [u16; 2]) -> Formula {
+    let settings = Settings { sharers_drop: Some(false), ..system.settings().clone() };
+    let remotes = sharers.map(CpuId).to_vec();
+    let placement = Placement { home: NodeId(0), locals: vec![CpuId(0)], remotes };
+    system.headline(&Plan::new(Experiment::LmbenchRead, State::Shrd, placement, settings))
 }
 
 /// The time of a dependent read in an array that processor 0 reads again and again.

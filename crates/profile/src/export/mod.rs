@@ -4,5 +4,5 @@ mod parquet;
 mod perfetto;
 mod protobuf;
 
-pub use parquet::{Parquet, ParquetError};
+pub use parquet::Parquet;
 pub use perfetto::perfetto;
