@@ -5,6 +5,7 @@ use units::NodeId;
 
 use super::Ring;
 use super::link::{Change, Mark};
+use super::spec::NEVER;
 
 /// A packet or an echo is missing, or there is one too many.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
@@ -74,7 +75,9 @@ impl Ring {
                     return Err(Imbalance::Interface { node, what, expected, sent: flow.sent[kind] });
                 }
             }
-            let [due, incomplete] = interface.echoes_inside();
+            let replies = |(mark, is_passed): &(&Mark, bool)| matches!(mark.change, Change::Reply(_)) && !is_passed;
+            let due = self.links[index].under_way().filter(replies).count() as u64;
+            let incomplete = u64::from(interface.echo_ends.0 != NEVER);
             let (taken, echoes) = (flow.stripped[0], flow.inserted[1] + due);
             if taken != echoes {
                 return Err(Imbalance::Stripper { node, taken, echoes });
@@ -108,10 +111,10 @@ impl Ring {
 }
 
 /// Sends and echoes among changes on a link.
-fn count(marks: impl Iterator<Item = Mark>) -> [u64; 2] {
+fn count<'a>(marks: impl Iterator<Item = &'a Mark>) -> [u64; 2] {
     marks.fold([0; 2], |[sends, echoes], mark| match mark.change {
         Change::Send(_) => [sends + 1, echoes],
         Change::Echo(_) => [sends, echoes + 1],
-        Change::Stop | Change::Go => [sends, echoes],
+        Change::Reply(_) | Change::Stop | Change::Go => [sends, echoes],
     })
 }

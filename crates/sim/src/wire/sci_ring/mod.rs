@@ -28,13 +28,13 @@
 //! There is one class of priority. A node must take responses without waiting for anything; input and output buffers of
 //! requests and responses are separate, so responses then always proceed, and requests after them.
 //!
-//! Only changes on links are events: the first symbols of packets, stop idles behind packets, and go idles behind stop
-//! idles (`link`). Between them, state is a few times (`interface`, `idles`). Nodes without anything of their own pass
-//! changes on ahead of time, and take them back if they get something to send before (`multiplexor`). The symbols on every link
-//! are exactly those of the symbol-by-symbol model that the tests compare with.
+//! Only changes on links matter: the first symbols of packets, stop idles behind packets, and go idles behind stop idles
+//! (`link`). Between them, the state of a multiplexor is a few times (`stream`). Nodes pass changes on ahead of time as far as
+//! they follow from what came before, and those that have nothing of their own take them back if they get something to send
+//! (`multiplexor`). Events are the rest: starts and ends of transmissions, packets at their targets, echoes at their senders. The
+//! symbols on every link are exactly those of the symbol-by-symbol model that the tests compare with.
 
 mod audit;
-mod idles;
 mod intake;
 mod interface;
 mod link;
@@ -42,6 +42,7 @@ mod multiplexor;
 mod packet;
 mod spec;
 mod statistics;
+mod stream;
 mod stripper;
 mod wheel;
 
@@ -162,9 +163,9 @@ impl Ring {
             places.extend((0..length).map(|position| Place { next: first + (position + 1) % length, length }));
         }
         let hop = spec.hop();
-        // A packet waits in the bypass FIFO for no longer than one of the node's own takes with its idle, and then has
-        // the link for its own symbols, or is a hop away; or it is passed on ahead of time.
-        let horizon = (2 * (Slot::from(spec.sizes.longest()) + 1)).max(AHEAD) + hop + 1;
+        // A packet that is passed on ahead of time waits in the bypass FIFO for no longer than one of the node's own takes with its
+        // idle, and then has the link for its own symbols, or is a hop away.
+        let horizon = AHEAD + 3 * (Slot::from(spec.sizes.longest()) + 1) + hop + 1;
         let nodes = spec.nodes as usize;
         Ok(Self {
             spec,
@@ -209,6 +210,7 @@ impl Ring {
         }
         output.free -= symbols;
         let id = self.records.add(packet, symbols, slot);
+        self.catch_up(node, slot);
         self.account(node, slot);
         let output = &mut self.nodes[node].outputs[packet.subaction as usize];
         self.records.push(&mut output.fresh, id);
