@@ -69,7 +69,7 @@ impl Ring {
             let node = NodeId(index as u16);
             let flow = &interface.flow;
             for (kind, what) in [(0, "sends"), (1, "echoes")] {
-                let arrived = flow.arrived[kind] + self.passed_ahead(index)[kind];
+                let arrived = flow.arrived[kind];
                 let expected = (arrived + flow.inserted[kind]).wrapping_sub(flow.stripped[kind]);
                 if flow.sent[kind] != expected {
                     return Err(Imbalance::Interface { node, what, expected, sent: flow.sent[kind] });
@@ -88,25 +88,20 @@ impl Ring {
         if outstanding == found { Ok(()) } else { Err(Imbalance::Outstanding { outstanding, found }) }
     }
 
-    /// Sends and echoes that a node has passed on ahead of time, and has not noted as arrived.
-    fn passed_ahead(&self, node: usize) -> [u64; 2] {
-        let marks = self.links[node].under_way();
-        count(marks.filter(|(_, is_passed)| *is_passed).map(|(mark, _)| mark))
-    }
-
-    /// Checks the link that leaves a node. Returns the packets and echoes that are under way on it, and not passed on
-    /// already.
+    /// Checks the link that leaves a node. Returns the packets and echoes that are under way on it, and not passed
+    /// on already.
     fn audit_link(&self, from: usize) -> Result<u64, Imbalance> {
         let next = self.next(from);
         let (sent, arrived) = (self.nodes[from].flow.sent, self.nodes[next].flow.arrived);
-        let under_way = count(self.links[next].under_way().map(|(mark, _)| mark));
+        let held = self.links[next].under_way().filter(|(_, is_passed)| !is_passed);
+        let under_way = count(held.map(|(mark, _)| mark));
         for (kind, what) in [(0, "sends"), (1, "echoes")] {
             let (sent, arrived, under_way) = (sent[kind], arrived[kind], under_way[kind]);
             if sent != arrived + under_way {
                 return Err(Imbalance::Link { node: NodeId(from as u16), what, sent, arrived, under_way });
             }
         }
-        Ok(under_way.iter().sum::<u64>() - self.passed_ahead(next).iter().sum::<u64>())
+        Ok(under_way.iter().sum::<u64>())
     }
 }
 

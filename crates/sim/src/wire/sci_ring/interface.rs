@@ -50,10 +50,8 @@ pub(super) struct Interface {
     pub(super) end_sought: Slot,
     /// The slot in which the present transmission ends, with the idle behind it.
     pub(super) own_ends: Slot,
-    /// The slot up to which waits are accounted for, if packets wait, and the one in which the last packet has passed by, with
-    /// the idle behind it.
+    /// The slot up to which waits are accounted for, if packets wait.
     pub(super) accounted: Slot,
-    pub(super) passes_until: Slot,
     /// The subaction of the last packet transmitted.
     pub(super) last: Subaction,
     /// Packets that wait for their first transmission or another.
@@ -80,7 +78,6 @@ impl Interface {
             end_sought: 0,
             own_ends: 0,
             accounted: 0,
-            passes_until: 0,
             last: Subaction::Response,
             waiting: 0,
             outputs: [output; 2],
@@ -125,7 +122,7 @@ impl Interface {
             let own = before(self.own_ends);
             [(Obstacle::OwnPacket, own), (Obstacle::Recovery, all - own)]
         } else {
-            let passing = before(self.passes_until);
+            let passing = before(self.stream.passes_until);
             [(Obstacle::PassingPacket, passing), (Obstacle::GoBit, all - passing)]
         }
     }
@@ -173,16 +170,13 @@ impl Ring {
         while let Some(mark) = self.links[node].first_held()
             && mark.slot < end
         {
+            if !mark.is_for(node) {
+                return;
+            }
+            self.links[node].take();
             match mark.change {
-                Change::Send(id) if self.records.get(id).packet.to.index() == node => {
-                    self.links[node].take();
-                    self.arrive(node, id, mark.slot);
-                    return;
-                }
-                Change::Echo(id) if self.records.get(id).packet.from.index() == node => {
-                    self.links[node].take();
-                    self.arrive_echo(node, id, mark.slot);
-                }
+                Change::Echo(id) => self.arrive_echo(node, id, mark.slot),
+                Change::Send(id) => return self.arrive(node, id, mark.slot),
                 _ => return,
             }
         }

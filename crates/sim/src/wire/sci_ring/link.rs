@@ -1,5 +1,6 @@
 //! The symbols under way to a node's multiplexor, as the changes between packets, stop idles and go idles.
 
+use super::packet::{Packet, Subaction};
 use super::spec::Slot;
 
 /// A change between the symbols of a link: the first of a packet, or an idle with another go bit.
@@ -27,25 +28,49 @@ pub(super) struct Mark {
     pub(super) slot: Slot,
     pub(super) change: Change,
     /// Symbols of the packet that begins; zero for idles.
-    pub(super) symbols: u32,
+    pub(super) symbols: u16,
     /// The slots that a packet stays in the bypass FIFO of the receiving node, once that has passed it on.
-    pub(super) delay: u32,
+    pub(super) delay: u16,
+    /// The node that takes the packet or the echo.
+    pub(super) end: u16,
+    /// The half of the transaction of the packet or the echo.
+    pub(super) subaction: Subaction,
     /// The changes that the receiving node has sent for it, once that has passed it on: two if the packet leaves the bypass FIFO,
     /// none for an idle that ends there.
     pub(super) outputs: u8,
 }
 
 impl Mark {
-    /// The first symbol of a packet or an echo.
+    /// The first symbol of a packet.
     #[inline]
-    pub(super) const fn packet(slot: Slot, change: Change, symbols: u32) -> Self {
-        Self { slot, change, symbols, delay: 0, outputs: 0 }
+    pub(super) const fn send(slot: Slot, id: u32, packet: &Packet, symbols: u32) -> Self {
+        let end = packet.to.0;
+        Self { symbols: symbols as u16, end, subaction: packet.subaction, ..Self::idle(slot, Change::Send(id)) }
+    }
+
+    /// The first symbol of the echo of a packet, where the stripper of its target begins it.
+    #[inline]
+    pub(super) const fn reply(slot: Slot, id: u32, packet: &Packet, symbols: u32) -> Self {
+        let end = packet.from.0;
+        Self { symbols: symbols as u16, end, subaction: packet.subaction, ..Self::idle(slot, Change::Reply(id)) }
     }
 
     /// An idle.
     #[inline]
     pub(super) const fn idle(slot: Slot, change: Change) -> Self {
-        Self { slot, change, symbols: 0, delay: 0, outputs: 0 }
+        Self { slot, change, symbols: 0, delay: 0, end: 0, subaction: Subaction::Request, outputs: 0 }
+    }
+
+    /// Whether an echo begins that its target has made.
+    #[inline]
+    pub(super) const fn is_echo(&self) -> bool {
+        matches!(self.change, Change::Echo(_))
+    }
+
+    /// Whether the change is for `node`.
+    #[inline]
+    pub(super) fn is_for(&self, node: usize) -> bool {
+        usize::from(self.end) == node && matches!(self.change, Change::Send(_) | Change::Echo(_))
     }
 }
 
@@ -91,6 +116,14 @@ impl Link {
         let place = (self.first + self.count) & self.mask;
         self.marks[place] = mark;
         self.count += 1;
+    }
+
+    /// The receiving node passes on a change as it comes to the link, by one change or none.
+    #[inline]
+    pub(super) fn push_passed(&mut self, mark: Mark, goes_on: bool) {
+        debug_assert!(self.is_passed());
+        self.push(Mark { outputs: u8::from(goes_on), delay: 0, ..mark });
+        self.passed += 1;
     }
 
     /// Puts a change in front of the others, none of which is passed on.
@@ -147,7 +180,7 @@ impl Link {
 
     /// The receiving node passes on the first change that it has not passed on, by so many changes and after so many slots.
     #[inline]
-    pub(super) fn pass(&mut self, outputs: u8, delay: u32) {
+    pub(super) fn pass(&mut self, outputs: u8, delay: u16) {
         debug_assert!(self.passed < self.count);
         let mark = &mut self.marks[(self.first + self.passed) & self.mask];
         (mark.outputs, mark.delay) = (outputs, delay);
@@ -164,6 +197,20 @@ impl Link {
         self.shift();
         self.passed -= 1;
         Some(mark)
+    }
+
+    /// Whether all changes that are passed on already are before `end`.
+    #[inline]
+    pub(super) fn are_passed_before(&self, end: Slot) -> bool {
+        self.at(self.passed - 1).slot < end
+    }
+
+    /// Takes all changes that are passed on already.
+    #[inline]
+    pub(super) fn take_all_passed(&mut self) {
+        self.first = (self.first + self.passed) & self.mask;
+        self.count -= self.passed;
+        self.passed = 0;
     }
 
     /// Takes the first change, which is not passed on.

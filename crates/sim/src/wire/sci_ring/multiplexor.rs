@@ -53,7 +53,7 @@ impl Ring {
             retransmitted.is_none(),
         );
         self.recall(node);
-        self.send(node, Mark::packet(slot, Change::Send(id), record.symbols));
+        self.send(node, Mark::send(slot, id, &record.packet, record.symbols));
     }
 
     /// The multiplexor of `node` sends a change. The nodes downstream pass it on ahead of time, up to one that takes it or may
@@ -61,35 +61,58 @@ impl Ring {
     pub(super) fn send(&mut self, node: usize, mark: Mark) {
         let (mut node, mut mark) = (node, mark);
         loop {
-            if let Change::Send(id) | Change::Echo(id) = mark.change {
-                let is_echo = mark.change == Change::Echo(id);
-                self.nodes[node].flow.sent[usize::from(is_echo)] += 1;
-                let subaction = self.records.get(id).packet.subaction;
-                self.statistics.nodes[node].count_symbols(subaction, mark.symbols, is_echo);
-            }
-            #[cfg(test)]
-            self.record(node, mark);
+            self.count(node, &mark);
             node = self.next(node);
             mark.slot += self.hop;
             if self.links[node].holds(LONG_HELD) {
                 self.catch_up(node, self.clock);
             }
-            let link = &mut self.links[node];
-            let is_first = link.is_passed();
-            link.push(mark);
-            if !is_first {
+            let (link, interface) = (&mut self.links[node], &mut self.nodes[node]);
+            if !link.is_passed() {
+                return link.push(mark);
+            }
+            if !link.has_passed() {
+                interface.ahead = interface.stream;
+            }
+            let is_quiet = interface.waiting == 0 && !interface.ahead.is_busy && interface.echo_taken == NEVER;
+            if !is_quiet || mark.is_for(node) || self.fault.is_some() || mark.slot > self.clock + AHEAD {
+                link.push(mark);
+                let Passing::Sends(sent) = self.pass_first(node, mark) else { return };
+                mark = sent;
+                continue;
+            }
+            let goes_on = match mark.change {
+                Change::Stop => interface.ahead.stop(mark.slot),
+                Change::Go => interface.ahead.go(mark.slot),
+                _ => {
+                    interface.flow.arrived[usize::from(mark.is_echo())] += 1;
+                    interface.ahead.pass_by(mark.slot, mark.symbols);
+                    true
+                }
+            };
+            link.push_passed(mark, goes_on);
+            if !goes_on {
                 return;
             }
-            let Passing::Sends(sent) = self.pass_first(node) else { return };
-            mark = sent;
         }
+    }
+
+    /// The change of `mark` leaves `node`.
+    #[inline]
+    fn count(&mut self, node: usize, mark: &Mark) {
+        if mark.symbols > 0 {
+            self.nodes[node].flow.sent[usize::from(mark.is_echo())] += 1;
+            self.statistics.nodes[node].count_symbols(mark.subaction, mark.symbols, mark.is_echo());
+        }
+        #[cfg(test)]
+        self.record(node, *mark);
     }
 
     /// Passes on what comes in to `node`, up to a change that it takes or before which it may still do something of its own.
     #[inline]
     pub(super) fn advance(&mut self, node: usize) {
-        while !self.links[node].is_passed() {
-            match self.pass_first(node) {
+        while let Some(mark) = self.links[node].first_held() {
+            match self.pass_first(node, mark) {
                 Passing::Held => return,
                 Passing::Absorbed => {}
                 Passing::Sends(mark) => self.send(node, mark),
@@ -101,20 +124,12 @@ impl Ring {
     ///
     /// While the multiplexor is busy, the way of what comes in follows from what came before. A node that waits for a go bit does
     /// nothing before it comes. A node without anything to send passes everything on, and takes it back if it gets something.
-    fn pass_first(&mut self, node: usize) -> Passing {
-        let Some(mark) = self.links[node].first_held() else { return Passing::Held };
+    fn pass_first(&mut self, node: usize, mark: Mark) -> Passing {
         let is_early = mark.slot > self.clock && (self.fault.is_some() || mark.slot > self.clock + AHEAD);
-        let taken = match mark.change {
-            Change::Send(id) if self.records.get(id).packet.to.index() == node => Some(mark.slot),
+        if mark.is_for(node) || is_early {
             // The end of an echo is the first slot in which anything depends on it.
-            Change::Echo(id) if self.records.get(id).packet.from.index() == node => {
-                Some(mark.slot + Slot::from(mark.symbols))
-            }
-            _ if is_early => Some(mark.slot),
-            _ => None,
-        };
-        if let Some(slot) = taken {
-            self.wheel.set(slot, node);
+            let symbols = if mark.is_for(node) && mark.is_echo() { Slot::from(mark.symbols) } else { 0 };
+            self.wheel.set(mark.slot + symbols, node);
             return Passing::Held;
         }
         let waits = self.nodes[node].waits(self.spec.transmission);
@@ -137,7 +152,7 @@ impl Ring {
     /// `node` passes on `mark`, the first change that it has not passed on yet.
     #[inline]
     fn pass(&mut self, node: usize, mark: &Mark) -> Passing {
-        let Mark { slot, change, symbols, .. } = *mark;
+        let Mark { slot, change, .. } = *mark;
         let ahead = &mut self.nodes[node].ahead;
         let goes_on = match change {
             Change::Send(_) | Change::Echo(_) | Change::Reply(_) => return self.pass_packet(node, mark),
@@ -145,7 +160,7 @@ impl Ring {
             Change::Go => ahead.go(slot),
         };
         self.links[node].pass(u8::from(goes_on), 0);
-        if goes_on { Passing::Sends(Mark { slot, change, symbols, delay: 0, outputs: 0 }) } else { Passing::Absorbed }
+        if goes_on { Passing::Sends(*mark) } else { Passing::Absorbed }
     }
 
     /// A packet leaves the stripper for the multiplexor: at once onto the link, or into the bypass FIFO.
@@ -155,17 +170,21 @@ impl Ring {
         let interface = &mut self.nodes[node];
         let leaves = interface.ahead.pass_packet(slot, symbols);
         let delay = leaves - slot;
-        if let Change::Reply(id) = change {
-            change = Change::Echo(id);
-            interface.flow.inserted[1] += 1;
-            self.statistics.nodes[node].inserted += u64::from(symbols);
+        match change {
+            Change::Reply(id) => {
+                change = Change::Echo(id);
+                interface.flow.inserted[1] += 1;
+                self.statistics.nodes[node].inserted += u64::from(symbols);
+            }
+            Change::Echo(_) => interface.flow.arrived[1] += 1,
+            _ => interface.flow.arrived[0] += 1,
         }
         if delay == 0 {
             self.links[node].pass(1, 0);
-            return Passing::Sends(Mark::packet(slot, change, symbols));
+            return Passing::Sends(Mark { change, ..*mark });
         }
         debug_assert!(delay <= Slot::from(self.spec.buffers.bypass), "the bypass FIFO has space");
-        self.links[node].pass(2, delay as u32);
+        self.links[node].pass(2, delay as u16);
         let statistics = &mut self.statistics.nodes[node];
         statistics.bypassed += 1;
         statistics.bypass_occupancy += Slot::from(symbols) * delay;
@@ -174,7 +193,7 @@ impl Ring {
         if self.strikes(LinkFault::DroppedInBypass) {
             return Passing::Absorbed;
         }
-        Passing::Sends(Mark::packet(leaves, change, symbols))
+        Passing::Sends(Mark { slot: leaves, change, ..*mark })
     }
 
     /// The multiplexor of `node` behind all that it has passed on ahead of time.
@@ -215,23 +234,17 @@ impl Ring {
     }
 
     fn note_passed(&mut self, node: usize, end: Slot) {
+        let (interface, link) = (&mut self.nodes[node], &mut self.links[node]);
+        if (interface.waiting == 0 || interface.stream.is_busy) && link.are_passed_before(end) {
+            interface.stream = interface.ahead;
+            link.take_all_passed();
+            return;
+        }
         while let Some(mark) = self.links[node].take_passed(end) {
-            let kind = match mark.change {
-                Change::Send(_) => Some(0),
-                Change::Echo(_) => Some(1),
-                _ => None,
-            };
             if mark.symbols > 0 && !self.nodes[node].stream.is_busy {
                 self.account(node, mark.slot);
             }
-            let interface = &mut self.nodes[node];
-            if let Some(kind) = kind {
-                interface.flow.arrived[kind] += 1;
-            }
-            interface.stream.pass(&mark);
-            if mark.symbols > 0 && !interface.stream.is_busy {
-                interface.passes_until = interface.stream.may_start;
-            }
+            self.nodes[node].stream.pass(&mark);
         }
     }
 
@@ -281,11 +294,9 @@ impl Ring {
 
     /// The change of `mark` has not left `node` after all.
     fn uncount(&mut self, node: usize, mark: &Mark) {
-        if let Change::Send(id) | Change::Echo(id) = mark.change {
-            let is_echo = mark.change == Change::Echo(id);
-            self.nodes[node].flow.sent[usize::from(is_echo)] -= 1;
-            let subaction = self.records.get(id).packet.subaction;
-            self.statistics.nodes[node].uncount_symbols(subaction, mark.symbols, is_echo);
+        if mark.symbols > 0 {
+            self.nodes[node].flow.sent[usize::from(mark.is_echo())] -= 1;
+            self.statistics.nodes[node].uncount_symbols(mark.subaction, mark.symbols, mark.is_echo());
         }
         #[cfg(test)]
         self.unrecord(node, mark.slot - self.hop);
@@ -293,10 +304,15 @@ impl Ring {
 
     /// `node` has not passed on `mark` after all.
     fn unpass(&mut self, node: usize, mark: &Mark) {
-        let statistics = &mut self.statistics.nodes[node];
-        if let Change::Reply(_) = mark.change {
-            self.nodes[node].flow.inserted[1] -= 1;
-            statistics.inserted -= u64::from(mark.symbols);
+        let (flow, statistics) = (&mut self.nodes[node].flow, &mut self.statistics.nodes[node]);
+        match mark.change {
+            Change::Send(_) => flow.arrived[0] -= 1,
+            Change::Echo(_) => flow.arrived[1] -= 1,
+            Change::Reply(_) => {
+                flow.inserted[1] -= 1;
+                statistics.inserted -= u64::from(mark.symbols);
+            }
+            Change::Stop | Change::Go => {}
         }
         if mark.delay > 0 {
             statistics.bypassed -= 1;

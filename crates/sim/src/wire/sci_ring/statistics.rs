@@ -79,13 +79,13 @@ impl NodeStatistics {
     }
 
     #[inline]
-    pub(super) fn count_symbols(&mut self, subaction: Subaction, symbols: u32, is_echo: bool) {
+    pub(super) fn count_symbols(&mut self, subaction: Subaction, symbols: u16, is_echo: bool) {
         let count = if is_echo { &mut self.echoes } else { &mut self.sends };
         count[subaction as usize] += u64::from(symbols);
     }
 
     /// The opposite of [`Self::count_symbols`].
-    pub(super) fn uncount_symbols(&mut self, subaction: Subaction, symbols: u32, is_echo: bool) {
+    pub(super) fn uncount_symbols(&mut self, subaction: Subaction, symbols: u16, is_echo: bool) {
         let count = if is_echo { &mut self.echoes } else { &mut self.sends };
         count[subaction as usize] -= u64::from(symbols);
     }

@@ -22,6 +22,8 @@ pub(super) struct Stream {
     pub(super) free_at: Slot,
     /// The slot in which the first packet entered the bypass FIFO, since it was last empty.
     pub(super) bypass_from: Slot,
+    /// The slot in which the last packet has passed by, with the idle behind it, while the multiplexor passed symbols on.
+    pub(super) passes_until: Slot,
     /// Whether the multiplexor is busy with a packet of the node's own or with the bypass FIFO (recovery).
     pub(super) is_busy: bool,
     /// Whether a go bit has come in since `busy_from`, before the last packet.
@@ -36,6 +38,7 @@ impl Stream {
         busy_from: 0,
         free_at: 0,
         bypass_from: NEVER,
+        passes_until: 0,
         is_busy: false,
         saved_go: false,
     };
@@ -63,7 +66,7 @@ impl Stream {
     /// A packet leaves the stripper. The idles behind it carry the go bit unless a stop idle comes. Returns the slot in which the
     /// packet leaves the multiplexor: the same one, unless it has to go through the bypass FIFO.
     #[inline]
-    pub(super) fn pass_packet(&mut self, slot: Slot, symbols: u32) -> Slot {
+    pub(super) fn pass_packet(&mut self, slot: Slot, symbols: u16) -> Slot {
         let symbols = Slot::from(symbols);
         if self.is_busy {
             self.saved_go = self.go_before(slot);
@@ -73,9 +76,16 @@ impl Stream {
             self.go_from = slot + symbols;
             return leaves;
         }
-        self.go_from = slot + symbols;
-        self.may_start = self.go_from + 1;
+        self.pass_by(slot, symbols as u16);
         slot
+    }
+
+    /// The same while the multiplexor passes symbols on.
+    #[inline]
+    pub(super) fn pass_by(&mut self, slot: Slot, symbols: u16) {
+        self.go_from = slot + Slot::from(symbols);
+        self.may_start = self.go_from + 1;
+        self.passes_until = self.may_start;
     }
 
     /// A stop idle comes: go bits extend over it unless it is behind a packet or behind go idles. Returns whether it goes on.

@@ -31,7 +31,7 @@ impl Ring {
             return;
         }
         let echo = self.spec.sizes.echo;
-        self.links[node].push_front(Mark::packet(slot + symbols - Slot::from(echo), Change::Reply(id), echo));
+        self.links[node].push_front(Mark::reply(slot + symbols - Slot::from(echo), id, &packet, echo));
     }
 
     /// An echo arrives at the sender of its packet, which takes it and leaves idles like those before.

@@ -3,6 +3,7 @@
 mod agreement;
 mod limits;
 mod progress;
+mod queueing;
 mod symbols;
 mod traffic;
 
