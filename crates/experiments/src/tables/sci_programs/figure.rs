@@ -179,9 +179,7 @@ impl Reader {
             Figure::DataShare => percent(links(row)?.data_mb_s, links(row)?.throughput_mb_s),
             // An echo answers every packet.
             Figure::LinesOfPackets => percent(links(row)?.data_packets as f64, 2.0 * links(row)?.packets as f64),
-            Figure::Bypass => {
-                percent(links(row)?.traffic_mb_s - links(row)?.throughput_mb_s, self.link_mb_s)
-            }
+            Figure::Bypass => percent(links(row)?.traffic_mb_s - links(row)?.throughput_mb_s, self.link_mb_s),
             // A program whose stores find no copies purges none.
             Figure::ListLength => Some(row.mean_invalidations().unwrap_or(0.0)),
             Figure::Busy => part(|name| name == "busy"),

@@ -76,7 +76,7 @@ impl Ring {
                 }
             }
             let replies = |(mark, is_passed): &(&Mark, bool)| matches!(mark.change, Change::Reply(_)) && !is_passed;
-            let due = self.links[index].under_way().filter(replies).count() as u64;
+            let due = self.nodes[index].link.under_way().filter(replies).count() as u64;
             let incomplete = u64::from(interface.echo_ends.0 != NEVER);
             let (taken, echoes) = (flow.stripped[0], flow.inserted[1] + due);
             if taken != echoes {
@@ -93,7 +93,7 @@ impl Ring {
     fn audit_link(&self, from: usize) -> Result<u64, Imbalance> {
         let next = self.next(from);
         let (sent, arrived) = (self.nodes[from].flow.sent, self.nodes[next].flow.arrived);
-        let held = self.links[next].under_way().filter(|(_, is_passed)| !is_passed);
+        let held = self.nodes[next].link.under_way().filter(|(_, is_passed)| !is_passed);
         let under_way = count(held.map(|(mark, _)| mark));
         for (kind, what) in [(0, "sends"), (1, "echoes")] {
             let (sent, arrived, under_way) = (sent[kind], arrived[kind], under_way[kind]);

@@ -1,7 +1,7 @@
 //! The link interface of a node: its state, and its steps in the slots where something changes.
 
 use super::intake::Intake;
-use super::link::Change;
+use super::link::{Change, Link};
 use super::packet::{List, Subaction};
 use super::spec::{NEVER, PassTransmission, RingSpec, Slot};
 use super::stream::Stream;
@@ -36,8 +36,12 @@ pub(super) struct Flow {
 }
 
 /// The state of a node's link interface.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Interface {
+    /// The link that comes in.
+    pub(super) link: Link,
+    /// The node to which the link leads that goes out.
+    pub(super) next: u32,
     /// The multiplexor, behind the changes that are noted.
     pub(super) stream: Stream,
     /// The same behind all that the node has passed on ahead of time, if there is anything.
@@ -62,7 +66,7 @@ pub(super) struct Interface {
 }
 
 impl Interface {
-    pub(super) fn new(spec: &RingSpec) -> Self {
+    pub(super) fn new(spec: &RingSpec, next: u32) -> Self {
         let output = Output {
             fresh: List::EMPTY,
             busied: List::EMPTY,
@@ -71,6 +75,8 @@ impl Interface {
             has_refused: false,
         };
         Self {
+            link: Link::new(),
+            next,
             stream: Stream::START,
             ahead: Stream::START,
             echo_taken: NEVER,
@@ -167,13 +173,13 @@ impl Ring {
     /// Takes the changes before `end` that are for `node`: sends in their slots, echoes at the latest when they are complete.
     #[inline]
     fn take_own(&mut self, node: usize, end: Slot) {
-        while let Some(mark) = self.links[node].first_held()
+        while let Some(mark) = self.nodes[node].link.first_held()
             && mark.slot < end
         {
             if !mark.is_for(node) {
                 return;
             }
-            self.links[node].take();
+            self.nodes[node].link.take();
             match mark.change {
                 Change::Echo(id) => self.arrive_echo(node, id, mark.slot),
                 Change::Send(id) => return self.arrive(node, id, mark.slot),
@@ -216,7 +222,7 @@ impl Ring {
             return;
         }
         let mut stream = interface.stream;
-        for mark in self.links[node].passed() {
+        for mark in self.nodes[node].link.passed() {
             if stream.may_start <= mark.slot {
                 break;
             }

@@ -49,7 +49,6 @@ mod wheel;
 use units::{Duration, NodeId, Time};
 
 use interface::Interface;
-use link::Link;
 use packet::Records;
 use spec::{AHEAD, Slot};
 use wheel::Wheel;
@@ -107,8 +106,6 @@ pub enum LinkFault {
 /// The place of a link interface.
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    /// The interface that its link leads to.
-    next: u32,
     /// Interfaces on its ring.
     length: u32,
 }
@@ -124,8 +121,6 @@ pub struct Ring {
     hop: Slot,
     nodes: Vec<Interface>,
     places: Vec<Place>,
-    /// The link that comes in to each node.
-    links: Vec<Link>,
     records: Records,
     wheel: Wheel,
     /// The first slot that is still to come.
@@ -157,24 +152,24 @@ impl Ring {
     pub fn several(spec: RingSpec, lengths: &[u32]) -> Result<Self, SpecError> {
         spec.check()?;
         debug_assert_eq!(lengths.iter().sum::<u32>(), spec.nodes);
-        let mut places = Vec::new();
+        let (mut places, mut nodes) = (Vec::new(), Vec::new());
         for &length in lengths {
             let first = places.len() as u32;
-            places.extend((0..length).map(|position| Place { next: first + (position + 1) % length, length }));
+            places.extend((0..length).map(|_| Place { length }));
+            nodes.extend((0..length).map(|position| Interface::new(&spec, first + (position + 1) % length)));
         }
         let hop = spec.hop();
         // A packet that is passed on ahead of time waits in the bypass FIFO for no longer than one of the node's own takes with its
         // idle, and then has the link for its own symbols, or is a hop away.
         let horizon = AHEAD + 3 * (Slot::from(spec.sizes.longest()) + 1) + hop + 1;
-        let nodes = spec.nodes as usize;
+        let count = spec.nodes as usize;
         Ok(Self {
             spec,
             hop,
-            nodes: vec![Interface::new(&spec); nodes],
+            nodes,
             places,
-            links: vec![Link::new(); nodes],
             records: Records::new(&spec),
-            wheel: Wheel::new(nodes, horizon),
+            wheel: Wheel::new(count, horizon),
             clock: 0,
             outcomes: Vec::new(),
             has_space: false,

@@ -64,10 +64,11 @@ impl Ring {
             self.count(node, &mark);
             node = self.next(node);
             mark.slot += self.hop;
-            if self.links[node].holds(LONG_HELD) {
+            if self.nodes[node].link.holds(LONG_HELD) {
                 self.catch_up(node, self.clock);
             }
-            let (link, interface) = (&mut self.links[node], &mut self.nodes[node]);
+            let interface = &mut self.nodes[node];
+            let link = &mut interface.link;
             if !link.is_passed() {
                 return link.push(mark);
             }
@@ -111,7 +112,7 @@ impl Ring {
     /// Passes on what comes in to `node`, up to a change that it takes or before which it may still do something of its own.
     #[inline]
     pub(super) fn advance(&mut self, node: usize) {
-        while let Some(mark) = self.links[node].first_held() {
+        while let Some(mark) = self.nodes[node].link.first_held() {
             match self.pass_first(node, mark) {
                 Passing::Held => return,
                 Passing::Absorbed => {}
@@ -159,7 +160,7 @@ impl Ring {
             Change::Stop => ahead.stop(slot),
             Change::Go => ahead.go(slot),
         };
-        self.links[node].pass(u8::from(goes_on), 0);
+        self.nodes[node].link.pass(u8::from(goes_on), 0);
         if goes_on { Passing::Sends(*mark) } else { Passing::Absorbed }
     }
 
@@ -180,11 +181,11 @@ impl Ring {
             _ => interface.flow.arrived[0] += 1,
         }
         if delay == 0 {
-            self.links[node].pass(1, 0);
+            self.nodes[node].link.pass(1, 0);
             return Passing::Sends(Mark { change, ..*mark });
         }
         debug_assert!(delay <= Slot::from(self.spec.buffers.bypass), "the bypass FIFO has space");
-        self.links[node].pass(2, delay as u16);
+        self.nodes[node].link.pass(2, delay as u16);
         let statistics = &mut self.statistics.nodes[node];
         statistics.bypassed += 1;
         statistics.bypass_occupancy += Slot::from(symbols) * delay;
@@ -200,7 +201,7 @@ impl Ring {
     #[inline]
     pub(super) fn ahead(&mut self, node: usize) -> &mut Stream {
         let interface = &mut self.nodes[node];
-        if !self.links[node].has_passed() {
+        if !interface.link.has_passed() {
             interface.ahead = interface.stream;
         }
         &mut interface.ahead
@@ -208,7 +209,7 @@ impl Ring {
 
     #[inline]
     pub(super) fn next(&self, node: usize) -> usize {
-        self.places[node].next as usize
+        self.nodes[node].next as usize
     }
 
     /// The idle in `slot` is the last symbol of a busy time. It carries the go bit if one has come in meanwhile.
@@ -228,19 +229,20 @@ impl Ring {
     /// Notes the changes that `node` has passed on ahead of time and that have come before `end`.
     #[inline(always)]
     pub(super) fn catch_up(&mut self, node: usize, end: Slot) {
-        if self.links[node].has_passed() {
+        if self.nodes[node].link.has_passed() {
             self.note_passed(node, end);
         }
     }
 
     fn note_passed(&mut self, node: usize, end: Slot) {
-        let (interface, link) = (&mut self.nodes[node], &mut self.links[node]);
+        let interface = &mut self.nodes[node];
+        let link = &mut interface.link;
         if (interface.waiting == 0 || interface.stream.is_busy) && link.are_passed_before(end) {
             interface.stream = interface.ahead;
             link.take_all_passed();
             return;
         }
-        while let Some(mark) = self.links[node].take_passed(end) {
+        while let Some(mark) = self.nodes[node].link.take_passed(end) {
             if mark.symbols > 0 && !self.nodes[node].stream.is_busy {
                 self.account(node, mark.slot);
             }
@@ -252,7 +254,7 @@ impl Ring {
     /// nothing downstream has happened.
     fn recall(&mut self, node: usize) {
         let (mut node, mut count) = (node, 0);
-        while let Some(mark) = self.links[node].unpass() {
+        while let Some(mark) = self.nodes[node].link.unpass() {
             count += u32::from(mark.outputs);
             self.unpass(node, &mark);
         }
@@ -261,7 +263,7 @@ impl Ring {
             let sent = std::mem::take(&mut count);
             let mut has_changed = false;
             for _ in 0..sent {
-                let (mark, was_passed) = self.links[next].unsend();
+                let (mark, was_passed) = self.nodes[next].link.unsend();
                 self.uncount(node, &mark);
                 if was_passed {
                     has_changed = true;
@@ -281,7 +283,7 @@ impl Ring {
     fn look_ahead(&mut self, node: usize) {
         let interface = &mut self.nodes[node];
         interface.ahead = interface.stream;
-        for mark in self.links[node].passed() {
+        for mark in interface.link.passed() {
             interface.ahead.pass(mark);
         }
         if interface.ahead.is_busy {

@@ -31,7 +31,7 @@ impl Ring {
             return;
         }
         let echo = self.spec.sizes.echo;
-        self.links[node].push_front(Mark::reply(slot + symbols - Slot::from(echo), id, &packet, echo));
+        self.nodes[node].link.push_front(Mark::reply(slot + symbols - Slot::from(echo), id, &packet, echo));
     }
 
     /// An echo arrives at the sender of its packet, which takes it and leaves idles like those before.
@@ -53,10 +53,10 @@ impl Ring {
     pub(super) fn end_echo(&mut self, node: usize, slot: Slot) {
         let interface = &mut self.nodes[node];
         interface.echo_taken = NEVER;
-        if let Some(mark) = self.links[node].first_held()
+        if let Some(mark) = interface.link.first_held()
             && mark.slot == slot
         {
-            self.links[node].take();
+            interface.link.take();
             if mark.change == Change::Stop && interface.stream.end_go(slot) {
                 self.send(node, Mark::idle(slot, Change::Stop));
             } else if mark.change == Change::Go && interface.stream.go(slot) {

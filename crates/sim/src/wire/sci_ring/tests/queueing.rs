@@ -92,7 +92,9 @@ fn measured(spec: RingSpec, rate: f64, slots: Slot) -> Delays {
 fn a_loaded_ring_delays_packets_as_queueing_theory_has_it() {
     let spec = RingSpec::published(16, PassTransmission::Several(64));
     let spec = RingSpec { buffers: BufferSizes::packets(&spec.sizes, 64, 64), ..spec };
-    for (rate, [output, bypass]) in [(1.0 / 1600.0, [0.15, 0.1]), (1.0 / 800.0, [0.15, 0.15]), (1.0 / 400.0, [0.15, 0.4])] {
+    for (rate, [output, bypass]) in
+        [(1.0 / 1600.0, [0.15, 0.1]), (1.0 / 800.0, [0.15, 0.15]), (1.0 / 400.0, [0.15, 0.4])]
+    {
         let (ours, theirs) = (measured(spec, rate, 1_500_000), expected(&spec, rate));
         for (ours, theirs, tolerance) in [(ours.output, theirs.output, output), (ours.bypass, theirs.bypass, bypass)] {
             let difference = (ours / theirs - 1.0).abs();
