@@ -26,7 +26,8 @@ impl Obstacle {
 }
 
 /// The counts of one node and of the link that leaves it. A packet on a link counts when its
-/// first symbol is sent or, if that cannot change without a new packet, up to a few hundred symbols before.
+/// first symbol is sent or, if that cannot change without a new packet, up to a few hundred symbols before. So do delays in bypass
+/// FIFOs; waits count when the node is looked at next.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct NodeStatistics {
     /// Symbols on the link of sends, passing by or the node's own: of requests, and of responses.
