@@ -5,6 +5,7 @@ use units::NodeId;
 
 use super::Ring;
 use super::link::{Change, Mark};
+use super::spec::NEVER;
 
 /// A packet or an echo is missing, or there is one too many.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
@@ -68,13 +69,15 @@ impl Ring {
             let node = NodeId(index as u16);
             let flow = &interface.flow;
             for (kind, what) in [(0, "sends"), (1, "echoes")] {
-                let arrived = flow.arrived[kind] + self.passed_ahead(index)[kind];
+                let arrived = flow.arrived[kind];
                 let expected = (arrived + flow.inserted[kind]).wrapping_sub(flow.stripped[kind]);
                 if flow.sent[kind] != expected {
                     return Err(Imbalance::Interface { node, what, expected, sent: flow.sent[kind] });
                 }
             }
-            let [due, incomplete] = interface.echoes_inside();
+            let replies = |(mark, is_passed): &(&Mark, bool)| matches!(mark.change, Change::Reply(_)) && !is_passed;
+            let due = self.nodes[index].link.under_way().filter(replies).count() as u64;
+            let incomplete = u64::from(interface.echo_ends.0 != NEVER);
             let (taken, echoes) = (flow.stripped[0], flow.inserted[1] + due);
             if taken != echoes {
                 return Err(Imbalance::Stripper { node, taken, echoes });
@@ -85,33 +88,28 @@ impl Ring {
         if outstanding == found { Ok(()) } else { Err(Imbalance::Outstanding { outstanding, found }) }
     }
 
-    /// Sends and echoes that a node has passed on ahead of time, and has not noted as arrived.
-    fn passed_ahead(&self, node: usize) -> [u64; 2] {
-        let marks = self.links[node].under_way();
-        count(marks.filter(|(_, is_passed)| *is_passed).map(|(mark, _)| mark))
-    }
-
-    /// Checks the link that leaves a node. Returns the packets and echoes that are under way on it, and not passed on
-    /// already.
+    /// Checks the link that leaves a node. Returns the packets and echoes that are under way on it, and not passed
+    /// on already.
     fn audit_link(&self, from: usize) -> Result<u64, Imbalance> {
         let next = self.next(from);
         let (sent, arrived) = (self.nodes[from].flow.sent, self.nodes[next].flow.arrived);
-        let under_way = count(self.links[next].under_way().map(|(mark, _)| mark));
+        let held = self.nodes[next].link.under_way().filter(|(_, is_passed)| !is_passed);
+        let under_way = count(held.map(|(mark, _)| mark));
         for (kind, what) in [(0, "sends"), (1, "echoes")] {
             let (sent, arrived, under_way) = (sent[kind], arrived[kind], under_way[kind]);
             if sent != arrived + under_way {
                 return Err(Imbalance::Link { node: NodeId(from as u16), what, sent, arrived, under_way });
             }
         }
-        Ok(under_way.iter().sum::<u64>() - self.passed_ahead(next).iter().sum::<u64>())
+        Ok(under_way.iter().sum::<u64>())
     }
 }
 
 /// Sends and echoes among changes on a link.
-fn count(marks: impl Iterator<Item = Mark>) -> [u64; 2] {
+fn count<'a>(marks: impl Iterator<Item = &'a Mark>) -> [u64; 2] {
     marks.fold([0; 2], |[sends, echoes], mark| match mark.change {
         Change::Send(_) => [sends + 1, echoes],
         Change::Echo(_) => [sends, echoes + 1],
-        Change::Stop | Change::Go => [sends, echoes],
+        Change::Reply(_) | Change::Stop | Change::Go => [sends, echoes],
     })
 }

@@ -1,10 +1,10 @@
 //! The link interface of a node: its state, and its steps in the slots where something changes.
 
-use super::idles::Idles;
 use super::intake::Intake;
-use super::link::{Change, Mark};
+use super::link::{Change, Link};
 use super::packet::{List, Subaction};
 use super::spec::{NEVER, PassTransmission, RingSpec, Slot};
+use super::stream::Stream;
 use super::{Obstacle, Ring};
 
 /// The output side of one subaction.
@@ -36,41 +36,26 @@ pub(super) struct Flow {
 }
 
 /// The state of a node's link interface.
-///
-/// Times stand for symbols. What the stripper passes on is idles with the go bit from `idles.go_from` on, until the next
-/// packet. The multiplexor either passes that on, so that a packet takes no time, or is busy: it sends a packet of the
-/// node's own, then the contents of the bypass FIFO. Its link is then taken without a break, an idle behind every
-/// packet, until `free_at`; a packet that comes meanwhile leaves at `free_at`, and each idle that the FIFO need not
-/// keep brings the two times a symbol nearer. These times replace the FIFO's contents.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Interface {
-    pub(super) idles: Idles,
+    /// The link that comes in.
+    pub(super) link: Link,
+    /// The node to which the link leads that goes out.
+    pub(super) next: u32,
+    /// The multiplexor, behind the changes that are noted.
+    pub(super) stream: Stream,
     /// The same behind all that the node has passed on ahead of time, if there is anything.
-    pub(super) ahead: Idles,
+    pub(super) ahead: Stream,
     /// The slot after the end of an echo that the stripper took.
     pub(super) echo_taken: Slot,
-    /// The slot in which the stripper begins an echo, and its packet.
-    pub(super) echo_due: (Slot, u32),
     /// The slot of the last symbol of an echo for this node, and its packet.
     pub(super) echo_ends: (Slot, u32),
-    /// Whether the multiplexor is busy with a packet of the node's own or with the bypass FIFO (recovery).
-    pub(super) is_busy: bool,
-    /// The slot in which the present transmission began.
-    pub(super) busy_from: Slot,
-    /// The slot in which the next packet from the bypass FIFO can begin.
-    pub(super) free_at: Slot,
     /// The slot in which the end of the busy time is looked for next: as packets come, it ends later than it seemed.
     pub(super) end_sought: Slot,
-    /// Whether a go bit has come in since `busy_from`.
-    pub(super) saved_go: bool,
-    /// The slot in which the first packet entered the bypass FIFO, since it was last empty.
-    pub(super) bypass_from: Slot,
     /// The slot in which the present transmission ends, with the idle behind it.
     pub(super) own_ends: Slot,
-    /// The slot up to which waits are accounted for, if packets wait, and the one in which the last packet has passed by, with
-    /// the idle behind it.
+    /// The slot up to which waits are accounted for, if packets wait.
     pub(super) accounted: Slot,
-    pub(super) passes_until: Slot,
     /// The subaction of the last packet transmitted.
     pub(super) last: Subaction,
     /// Packets that wait for their first transmission or another.
@@ -81,7 +66,7 @@ pub(super) struct Interface {
 }
 
 impl Interface {
-    pub(super) fn new(spec: &RingSpec) -> Self {
+    pub(super) fn new(spec: &RingSpec, next: u32) -> Self {
         let output = Output {
             fresh: List::EMPTY,
             busied: List::EMPTY,
@@ -90,20 +75,15 @@ impl Interface {
             has_refused: false,
         };
         Self {
-            idles: Idles::START,
-            ahead: Idles::START,
+            link: Link::new(),
+            next,
+            stream: Stream::START,
+            ahead: Stream::START,
             echo_taken: NEVER,
-            echo_due: (NEVER, 0),
             echo_ends: (NEVER, 0),
-            is_busy: false,
-            busy_from: 0,
-            free_at: 0,
             end_sought: 0,
-            saved_go: false,
-            bypass_from: NEVER,
             own_ends: 0,
             accounted: 0,
-            passes_until: 0,
             last: Subaction::Response,
             waiting: 0,
             outputs: [output; 2],
@@ -129,54 +109,28 @@ impl Interface {
         [self.last.other(), self.last].into_iter().find(|&subaction| can(subaction))
     }
 
-    /// Whether the idles of the input in the busy time, up to and without `slot`, contain a go bit. The idles before
-    /// the last packet are in `saved_go`.
+    /// Whether the node will transmit as soon as it may.
     #[inline]
-    pub(super) fn go_before(&self, slot: Slot) -> bool {
-        self.saved_go || self.idles.go_from.max(self.busy_from) < slot
-    }
-
-    /// Whether an idle that comes in `slot` is noted when the node is looked at next: it is still busy then, so that nothing but its
-    /// go bits depends on idles.
-    #[inline]
-    pub(super) fn notes_idle(&self, slot: Slot) -> bool {
-        self.is_busy && slot < self.free_at
-    }
-
-    /// Whether the node will pass on what is not for it as it comes, unless one of its own is offered before.
-    #[inline]
-    pub(super) fn is_quiet(&self) -> bool {
-        !self.is_busy && self.waiting == 0 && self.echo_due.0 == NEVER && self.echo_taken == NEVER
-    }
-
-    /// A packet passes the node, whose multiplexor passes symbols on.
-    #[inline]
-    pub(super) fn let_pass(&mut self, slot: Slot, symbols: u32) {
-        self.idles.pass_packet(slot, symbols);
-        self.passes_until = self.idles.may_start;
+    pub(super) fn waits(&self, transmission: PassTransmission) -> bool {
+        self.waiting > 0 && self.choose(transmission).is_some()
     }
 
     /// The slots from the last that is accounted for up to `slot`, by the obstacle in them.
     #[inline]
-    fn waits(&mut self, slot: Slot, transmission: PassTransmission) -> [(Obstacle, Slot); 2] {
+    fn obstacles(&mut self, slot: Slot, transmission: PassTransmission) -> [(Obstacle, Slot); 2] {
         let from = self.accounted;
         let all = slot.saturating_sub(from);
         self.accounted += all;
         let before = |limit: Slot| limit.clamp(from, from + all) - from;
         if self.choose(transmission).is_none() {
             [(Obstacle::ActiveBuffer, all), (Obstacle::ActiveBuffer, 0)]
-        } else if self.is_busy {
+        } else if self.stream.is_busy {
             let own = before(self.own_ends);
             [(Obstacle::OwnPacket, own), (Obstacle::Recovery, all - own)]
         } else {
-            let passing = before(self.passes_until);
+            let passing = before(self.stream.passes_until);
             [(Obstacle::PassingPacket, passing), (Obstacle::GoBit, all - passing)]
         }
-    }
-
-    /// Echoes that are in the stripper: to be made, and taken but not yet complete.
-    pub(super) fn echoes_inside(&self) -> [u64; 2] {
-        [self.echo_due, self.echo_ends].map(|(slot, _)| u64::from(slot != NEVER))
     }
 }
 
@@ -195,7 +149,7 @@ impl Ring {
     fn account_waits(&mut self, node: usize, slot: Slot) {
         let interface = &mut self.nodes[node];
         let packets = u64::from(interface.waiting);
-        for (obstacle, slots) in interface.waits(slot, self.spec.transmission) {
+        for (obstacle, slots) in interface.obstacles(slot, self.spec.transmission) {
             self.statistics.nodes[node].waits[obstacle as usize] += packets * slots;
         }
     }
@@ -204,55 +158,78 @@ impl Ring {
     /// before, the symbol sent on the one that comes in.
     pub(super) fn step(&mut self, node: usize, slot: Slot) {
         self.catch_up(node, slot);
-        self.note_idles(node, slot);
+        self.take_own(node, slot);
         if self.nodes[node].echo_ends.0 < slot {
             self.complete_echo(node, slot);
         }
         self.start(node, slot);
-        self.catch_up(node, slot + 1);
-        if let Some(Mark { change, .. }) = self.links[node].take(slot) {
-            match change {
-                Change::Send(id) => self.arrive(node, id, slot),
-                Change::Echo(id) => self.arrive_echo(node, id, slot),
-                Change::Stop => self.stop(node, slot),
-                Change::Go => self.go(node, slot),
-            }
-        }
-        if self.nodes[node].echo_due.0 == slot {
-            self.begin_echo(node, slot);
-        }
+        self.take_own(node, slot + 1);
         if self.nodes[node].echo_taken == slot {
-            self.nodes[node].echo_taken = NEVER;
-            if self.nodes[node].idles.go_from == slot {
-                self.pass_go(node, slot);
-            }
+            self.end_echo(node, slot);
         }
-        self.plan(node, slot);
+        self.settle(node, slot);
     }
 
-    /// The end of a busy time that ends with `slot`, and the next slot in which the multiplexor may end one or
-    /// transmit.
+    /// Takes the changes before `end` that are for `node`: sends in their slots, echoes at the latest when they are complete.
     #[inline]
-    pub(super) fn plan(&mut self, node: usize, slot: Slot) {
-        let transmission = self.spec.transmission;
-        let interface = &mut self.nodes[node];
-        if interface.is_busy {
-            if interface.free_at != slot + 1 {
-                if interface.end_sought <= slot {
-                    interface.end_sought = interface.free_at - 1;
-                    self.wheel.set(interface.end_sought, node);
-                }
+    fn take_own(&mut self, node: usize, end: Slot) {
+        while let Some(mark) = self.nodes[node].link.first_held()
+            && mark.slot < end
+        {
+            if !mark.is_for(node) {
                 return;
             }
-            self.end_busy(node, slot);
-        }
-        let interface = &self.nodes[node];
-        if interface.choose(transmission).is_some() {
-            if interface.idles.may_start != NEVER {
-                self.wheel.set(interface.idles.may_start.max(slot + 1), node);
-            } else if let Some(mark) = self.links[node].first_passed() {
-                self.wheel.set(mark.slot, node);
+            self.nodes[node].link.take();
+            match mark.change {
+                Change::Echo(id) => self.arrive_echo(node, id, mark.slot),
+                Change::Send(id) => return self.arrive(node, id, mark.slot),
+                _ => return,
             }
+        }
+    }
+
+    /// Passes on what comes in, ends a busy time that ends with `slot`, and finds the next slot in which the multiplexor may end
+    /// one or transmit.
+    fn settle(&mut self, node: usize, slot: Slot) {
+        self.advance(node);
+        self.catch_up(node, slot + 1);
+        if self.nodes[node].stream.is_busy {
+            let free_at = self.ahead(node).free_at;
+            if free_at != slot + 1 {
+                return self.seek_end(node, slot, free_at - 1);
+            }
+            self.end_busy(node, slot);
+            self.advance(node);
+        }
+        self.seek_start(node, slot + 1);
+    }
+
+    /// The busy time of `node` ends with the slot `end`, unless another packet comes before.
+    #[inline]
+    pub(super) fn seek_end(&mut self, node: usize, slot: Slot, end: Slot) {
+        let interface = &mut self.nodes[node];
+        if interface.end_sought <= slot || interface.end_sought > end {
+            interface.end_sought = end;
+            self.wheel.set(end, node);
+        }
+    }
+
+    /// Finds the slot in which `node`, which is not busy, will transmit as things are: `soonest` or later.
+    #[inline]
+    pub(super) fn seek_start(&mut self, node: usize, soonest: Slot) {
+        let interface = &self.nodes[node];
+        if !interface.waits(self.spec.transmission) {
+            return;
+        }
+        let mut stream = interface.stream;
+        for mark in self.nodes[node].link.passed() {
+            if stream.may_start <= mark.slot {
+                break;
+            }
+            stream.pass(mark);
+        }
+        if stream.may_start != NEVER {
+            self.wheel.set(stream.may_start.max(soonest), node);
         }
     }
 }

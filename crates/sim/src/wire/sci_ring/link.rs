@@ -1,5 +1,6 @@
 //! The symbols under way to a node's multiplexor, as the changes between packets, stop idles and go idles.
 
+use super::packet::{Packet, Subaction};
 use super::spec::Slot;
 
 /// A change between the symbols of a link: the first of a packet, or an idle with another go bit.
@@ -12,6 +13,8 @@ pub(super) enum Change {
     Send(u32),
     /// The first symbol of the echo of a packet.
     Echo(u32),
+    /// The same where the stripper of the receiving node puts it in place of the packet's last symbols.
+    Reply(u32),
     /// The first idle behind a packet, without the go bit.
     Stop,
     /// The first idle with the go bit behind idles without it.
@@ -25,23 +28,49 @@ pub(super) struct Mark {
     pub(super) slot: Slot,
     pub(super) change: Change,
     /// Symbols of the packet that begins; zero for idles.
-    pub(super) symbols: u32,
-    /// Whether the receiving node has sent it on ahead of time, if it has passed it on: a go bit that extends over a stop idle
-    /// ends it.
-    pub(super) goes_on: bool,
+    pub(super) symbols: u16,
+    /// The slots that a packet stays in the bypass FIFO of the receiving node, once that has passed it on.
+    pub(super) delay: u16,
+    /// The node that takes the packet or the echo.
+    pub(super) end: u16,
+    /// The half of the transaction of the packet or the echo.
+    pub(super) subaction: Subaction,
+    /// The changes that the receiving node has sent for it, once that has passed it on: two if the packet leaves the bypass FIFO,
+    /// none for an idle that ends there.
+    pub(super) outputs: u8,
 }
 
 impl Mark {
-    /// The first symbol of a packet or an echo.
+    /// The first symbol of a packet.
     #[inline]
-    pub(super) const fn packet(slot: Slot, change: Change, symbols: u32) -> Self {
-        Self { slot, change, symbols, goes_on: true }
+    pub(super) const fn send(slot: Slot, id: u32, packet: &Packet, symbols: u32) -> Self {
+        let end = packet.to.0;
+        Self { symbols: symbols as u16, end, subaction: packet.subaction, ..Self::idle(slot, Change::Send(id)) }
+    }
+
+    /// The first symbol of the echo of a packet, where the stripper of its target begins it.
+    #[inline]
+    pub(super) const fn reply(slot: Slot, id: u32, packet: &Packet, symbols: u32) -> Self {
+        let end = packet.from.0;
+        Self { symbols: symbols as u16, end, subaction: packet.subaction, ..Self::idle(slot, Change::Reply(id)) }
     }
 
     /// An idle.
     #[inline]
     pub(super) const fn idle(slot: Slot, change: Change) -> Self {
-        Self { slot, change, symbols: 0, goes_on: true }
+        Self { slot, change, symbols: 0, delay: 0, end: 0, subaction: Subaction::Request, outputs: 0 }
+    }
+
+    /// Whether an echo begins that its target has made.
+    #[inline]
+    pub(super) const fn is_echo(&self) -> bool {
+        matches!(self.change, Change::Echo(_))
+    }
+
+    /// Whether the change is for `node`.
+    #[inline]
+    pub(super) fn is_for(&self, node: usize) -> bool {
+        usize::from(self.end) == node && matches!(self.change, Change::Send(_) | Change::Echo(_))
     }
 }
 
@@ -72,9 +101,15 @@ impl Link {
         Self { marks: vec![EMPTY; ROOM], mask: ROOM - 1, first: 0, count: 0, passed: 0 }
     }
 
+    /// The change that so many others precede.
+    #[inline]
+    fn at(&self, place: usize) -> &Mark {
+        &self.marks[(self.first + place) & self.mask]
+    }
+
     #[inline]
     pub(super) fn push(&mut self, mark: Mark) {
-        debug_assert!(self.count == 0 || self.marks[(self.first + self.count - 1) & self.mask].slot < mark.slot);
+        debug_assert!(self.count == 0 || self.at(self.count - 1).slot < mark.slot);
         if self.count > self.mask {
             self.grow();
         }
@@ -83,14 +118,40 @@ impl Link {
         self.count += 1;
     }
 
+    /// The receiving node passes on a change as it comes to the link, by one change or none.
+    #[inline]
+    pub(super) fn push_passed(&mut self, mark: Mark, goes_on: bool) {
+        debug_assert!(self.is_passed());
+        self.push(Mark { outputs: u8::from(goes_on), delay: 0, ..mark });
+        self.passed += 1;
+    }
+
+    /// Puts a change in front of the others, none of which is passed on.
+    #[inline]
+    pub(super) fn push_front(&mut self, mark: Mark) {
+        debug_assert!(self.passed == 0);
+        if self.count > self.mask {
+            self.grow();
+        }
+        self.first = (self.first + self.mask) & self.mask;
+        self.marks[self.first] = mark;
+        self.count += 1;
+    }
+
     /// Doubles the room, which is full.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        let first = self.first & self.mask;
-        self.marks.rotate_left(first);
+        self.marks.rotate_left(self.first);
         self.marks.resize(2 * self.marks.len(), EMPTY);
         (self.first, self.mask) = (0, self.marks.len() - 1);
+    }
+
+    /// Removes the first change.
+    #[inline]
+    fn shift(&mut self) {
+        self.first = (self.first + 1) & self.mask;
+        self.count -= 1;
     }
 
     /// Whether all changes under way are passed on already.
@@ -111,65 +172,64 @@ impl Link {
         self.passed > 0
     }
 
-    /// The receiving node passes on the last change ahead of time, and those before it already.
+    /// The first change that the receiving node has not passed on.
     #[inline]
-    pub(super) fn pass_last(&mut self) {
-        self.passed += 1;
-        debug_assert!(self.is_passed());
+    pub(super) fn first_held(&self) -> Option<Mark> {
+        (self.passed < self.count).then(|| *self.at(self.passed))
     }
 
-    /// The first change that is passed on already.
+    /// The receiving node passes on the first change that it has not passed on, by so many changes and after so many slots.
     #[inline]
-    pub(super) fn first_passed(&self) -> Option<&Mark> {
-        (self.passed > 0).then(|| &self.marks[self.first & self.mask])
+    pub(super) fn pass(&mut self, outputs: u8, delay: u16) {
+        debug_assert!(self.passed < self.count);
+        let mark = &mut self.marks[(self.first + self.passed) & self.mask];
+        (mark.outputs, mark.delay) = (outputs, delay);
+        self.passed += 1;
     }
 
     /// Takes the first change that is passed on already, if its slot is before `end`.
     #[inline]
     pub(super) fn take_passed(&mut self, end: Slot) -> Option<Mark> {
-        let mark = *self.first_passed().filter(|mark| mark.slot < end)?;
-        self.first += 1;
-        self.count -= 1;
+        if self.passed == 0 || self.at(0).slot >= end {
+            return None;
+        }
+        let mark = *self.at(0);
+        self.shift();
         self.passed -= 1;
         Some(mark)
     }
 
-    /// Takes the first change, if it is not passed on yet and its slot is before `end`: an idle that the busy node has left.
+    /// Whether all changes that are passed on already are before `end`.
     #[inline]
-    pub(super) fn take_idle(&mut self, end: Slot) -> Option<Mark> {
-        let mark = self.marks[self.first & self.mask];
-        if self.count == 0 || mark.slot >= end || self.passed > 0 {
-            return None;
-        }
-        debug_assert!(mark.symbols == 0, "a packet was not taken in its slot");
-        self.first += 1;
-        self.count -= 1;
-        Some(mark)
+    pub(super) fn are_passed_before(&self, end: Slot) -> bool {
+        self.at(self.passed - 1).slot < end
     }
 
-    /// Takes the change in `slot`, which is not passed on yet.
+    /// Takes all changes that are passed on already.
     #[inline]
-    pub(super) fn take(&mut self, slot: Slot) -> Option<Mark> {
-        let mark = self.marks[self.first & self.mask];
-        if self.count == 0 || mark.slot != slot {
-            debug_assert!(self.count == 0 || mark.slot > slot, "a change was not taken in its slot");
-            return None;
-        }
-        debug_assert!(self.passed == 0);
-        self.first += 1;
-        self.count -= 1;
-        Some(mark)
+    pub(super) fn take_all_passed(&mut self) {
+        self.first = (self.first + self.passed) & self.mask;
+        self.count -= self.passed;
+        self.passed = 0;
+    }
+
+    /// Takes the first change, which is not passed on.
+    #[inline]
+    pub(super) fn take(&mut self) {
+        debug_assert!(self.passed == 0 && self.count > 0);
+        self.shift();
     }
 
     /// The changes that are passed on already.
-    pub(super) fn passed(&self) -> impl Iterator<Item = Mark> + use<'_> {
-        (0..self.passed).map(|place| self.marks[(self.first + place) & self.mask])
+    pub(super) fn passed(&self) -> impl Iterator<Item = &Mark> + use<'_> {
+        (0..self.passed).map(|place| self.at(place))
     }
 
-    /// The receiving node takes back what it has passed on ahead of time.
+    /// The receiving node takes back the last change that it has passed on.
     #[inline]
-    pub(super) fn recall(&mut self) {
-        self.passed = 0;
+    pub(super) fn unpass(&mut self) -> Option<Mark> {
+        self.passed = self.passed.checked_sub(1)?;
+        Some(*self.at(self.passed))
     }
 
     /// Removes the last change. Returns whether it was passed on.
@@ -178,11 +238,11 @@ impl Link {
         self.count -= 1;
         let was_passed = self.passed > self.count;
         self.passed = self.passed.min(self.count);
-        (self.marks[(self.first + self.count) & self.mask], was_passed)
+        (*self.at(self.count), was_passed)
     }
 
     /// The changes under way, and whether they are passed on.
-    pub(super) fn under_way(&self) -> impl Iterator<Item = (Mark, bool)> {
-        (0..self.count).map(|place| (self.marks[(self.first + place) & self.mask], place < self.passed))
+    pub(super) fn under_way(&self) -> impl Iterator<Item = (&Mark, bool)> {
+        (0..self.count).map(|place| (self.at(place), place < self.passed))
     }
 }

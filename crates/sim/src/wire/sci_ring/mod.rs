@@ -28,13 +28,13 @@
 //! There is one class of priority. A node must take responses without waiting for anything; input and output buffers of
 //! requests and responses are separate, so responses then always proceed, and requests after them.
 //!
-//! Only changes on links are events: the first symbols of packets, stop idles behind packets, and go idles behind stop
-//! idles (`link`). Between them, state is a few times (`interface`, `idles`). Nodes without anything of their own pass
-//! changes on ahead of time, and take them back if they get something to send before (`multiplexor`). The symbols on every link
-//! are exactly those of the symbol-by-symbol model that the tests compare with.
+//! Only changes on links matter: the first symbols of packets, stop idles behind packets, and go idles behind stop idles
+//! (`link`). Between them, the state of a multiplexor is a few times (`stream`). Nodes pass changes on ahead of time as far as
+//! they follow from what came before, and those that have nothing of their own take them back if they get something to send
+//! (`multiplexor`). Events are the rest: starts and ends of transmissions, packets at their targets, echoes at their senders. The
+//! symbols on every link are exactly those of the symbol-by-symbol model that the tests compare with.
 
 mod audit;
-mod idles;
 mod intake;
 mod interface;
 mod link;
@@ -42,13 +42,13 @@ mod multiplexor;
 mod packet;
 mod spec;
 mod statistics;
+mod stream;
 mod stripper;
 mod wheel;
 
 use units::{Duration, NodeId, Time};
 
 use interface::Interface;
-use link::Link;
 use packet::Records;
 use spec::{AHEAD, Slot};
 use wheel::Wheel;
@@ -106,8 +106,6 @@ pub enum LinkFault {
 /// The place of a link interface.
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    /// The interface that its link leads to.
-    next: u32,
     /// Interfaces on its ring.
     length: u32,
 }
@@ -123,8 +121,6 @@ pub struct Ring {
     hop: Slot,
     nodes: Vec<Interface>,
     places: Vec<Place>,
-    /// The link that comes in to each node.
-    links: Vec<Link>,
     records: Records,
     wheel: Wheel,
     /// The first slot that is still to come.
@@ -156,24 +152,24 @@ impl Ring {
     pub fn several(spec: RingSpec, lengths: &[u32]) -> Result<Self, SpecError> {
         spec.check()?;
         debug_assert_eq!(lengths.iter().sum::<u32>(), spec.nodes);
-        let mut places = Vec::new();
+        let (mut places, mut nodes) = (Vec::new(), Vec::new());
         for &length in lengths {
             let first = places.len() as u32;
-            places.extend((0..length).map(|position| Place { next: first + (position + 1) % length, length }));
+            places.extend((0..length).map(|_| Place { length }));
+            nodes.extend((0..length).map(|position| Interface::new(&spec, first + (position + 1) % length)));
         }
         let hop = spec.hop();
-        // A packet waits in the bypass FIFO for no longer than one of the node's own takes with its idle, and then has
-        // the link for its own symbols, or is a hop away; or it is passed on ahead of time.
-        let horizon = (2 * (Slot::from(spec.sizes.longest()) + 1)).max(AHEAD) + hop + 1;
-        let nodes = spec.nodes as usize;
+        // A packet that is passed on ahead of time waits in the bypass FIFO for no longer than one of the node's own takes with its
+        // idle, and then has the link for its own symbols, or is a hop away.
+        let horizon = AHEAD + 3 * (Slot::from(spec.sizes.longest()) + 1) + hop + 1;
+        let count = spec.nodes as usize;
         Ok(Self {
             spec,
             hop,
-            nodes: vec![Interface::new(&spec); nodes],
+            nodes,
             places,
-            links: vec![Link::new(); nodes],
             records: Records::new(&spec),
-            wheel: Wheel::new(nodes, horizon),
+            wheel: Wheel::new(count, horizon),
             clock: 0,
             outcomes: Vec::new(),
             has_space: false,
@@ -209,6 +205,7 @@ impl Ring {
         }
         output.free -= symbols;
         let id = self.records.add(packet, symbols, slot);
+        self.catch_up(node, slot);
         self.account(node, slot);
         let output = &mut self.nodes[node].outputs[packet.subaction as usize];
         self.records.push(&mut output.fresh, id);

@@ -1,19 +1,29 @@
 //! The multiplexor of a node: its own packets, the bypass FIFO, and what only passes by.
 
-use super::idles::Idles;
 use super::link::{Change, Mark};
 use super::spec::{AHEAD, NEVER, Slot};
+use super::stream::Stream;
 use super::{LinkFault, Outcome, Ring};
 
 /// Changes that a node has passed on ahead of time and that have come are noted when so many are kept, though the node has nothing to do.
 const LONG_HELD: usize = 24;
+
+/// What became of the first change on a link that its node had not passed on.
+enum Passing {
+    /// It stays, until the node is looked at in a slot that is set.
+    Held,
+    /// It is passed on, without a change on the next link.
+    Absorbed,
+    /// It is passed on, by this change on the next link.
+    Sends(Mark),
+}
 
 impl Ring {
     /// Starts to transmit a packet, if there is one that may be sent and the last symbol was a go idle.
     #[inline]
     pub(super) fn start(&mut self, node: usize, slot: Slot) {
         let interface = &mut self.nodes[node];
-        if interface.is_busy || interface.idles.may_start > slot {
+        if interface.waiting == 0 || interface.stream.is_busy || interface.stream.may_start > slot {
             return;
         }
         let Some(subaction) = interface.choose(self.spec.transmission) else { return };
@@ -33,11 +43,8 @@ impl Ring {
                 self.outcomes.push(Outcome::Space { at: self.spec.time(slot), node: record.packet.from, subaction });
             }
         }
-        interface.is_busy = true;
-        interface.busy_from = slot;
-        interface.free_at = slot + Slot::from(record.symbols) + 1;
-        interface.own_ends = interface.free_at;
-        interface.saved_go = false;
+        interface.stream.start(slot, record.symbols);
+        interface.own_ends = interface.stream.free_at;
         interface.flow.inserted[0] += 1;
         self.statistics.nodes[node].count_transmission(
             &record.packet,
@@ -45,240 +52,274 @@ impl Ring {
             &self.spec,
             retransmitted.is_none(),
         );
-        self.recall(node, slot);
-        self.send(node, Mark::packet(slot, Change::Send(id), record.symbols));
+        self.recall(node);
+        self.send(node, Mark::send(slot, id, &record.packet, record.symbols));
     }
 
-    /// The multiplexor of `node` sends the first symbol of a packet.
-    ///
-    /// Nodes that have nothing of their own to send or to receive before it comes pass it on ahead of time, up to one
-    /// that takes it or may delay it.
-    #[inline]
+    /// The multiplexor of `node` sends a change. The nodes downstream pass it on ahead of time, up to one that takes it or may
+    /// still do something of its own before.
     pub(super) fn send(&mut self, node: usize, mark: Mark) {
-        let (Change::Send(id) | Change::Echo(id)) = mark.change else { unreachable!("idles are sent otherwise") };
-        let packet = &self.records.get(id).packet;
-        let is_echo = mark.change == Change::Echo(id);
-        let (end, subaction) = (if is_echo { packet.from } else { packet.to }.index(), packet.subaction);
         let (mut node, mut mark) = (node, mark);
         loop {
-            self.nodes[node].flow.sent[usize::from(is_echo)] += 1;
-            self.statistics.nodes[node].count_symbols(subaction, mark.symbols, is_echo);
-            #[cfg(test)]
-            self.record(node, mark);
-            let next = self.next(node);
+            self.count(node, &mark);
+            node = self.next(node);
             mark.slot += self.hop;
-            if self.links[next].holds(LONG_HELD) {
-                self.catch_up(next, self.clock);
+            if self.nodes[node].link.holds(LONG_HELD) {
+                self.catch_up(node, self.clock);
             }
-            let link = &mut self.links[next];
-            let passes = next != end && link.is_passed() && self.nodes[next].is_quiet();
-            if !passes || mark.slot - self.clock > AHEAD {
+            let interface = &mut self.nodes[node];
+            let link = &mut interface.link;
+            if !link.is_passed() {
+                return link.push(mark);
+            }
+            if !link.has_passed() {
+                interface.ahead = interface.stream;
+            }
+            let is_quiet = interface.waiting == 0 && !interface.ahead.is_busy && interface.echo_taken == NEVER;
+            if !is_quiet || mark.is_for(node) || self.fault.is_some() || mark.slot > self.clock + AHEAD {
                 link.push(mark);
-                self.wheel.set(mark.slot, next);
-                return;
+                let Passing::Sends(sent) = self.pass_first(node, mark) else { return };
+                mark = sent;
+                continue;
             }
-            self.ahead(next).pass_packet(mark.slot, mark.symbols);
-            self.pass_last(next, mark);
-            node = next;
-        }
-    }
-
-    /// The multiplexor of `node` sends the first stop idle or the first go idle of a run. It is passed on like packets, up to a
-    /// node whose idles it does not change.
-    #[inline]
-    pub(super) fn send_idle(&mut self, node: usize, slot: Slot, change: Change) {
-        let (mut node, mut mark) = (node, Mark::idle(slot, change));
-        loop {
-            #[cfg(test)]
-            self.record(node, mark);
-            let next = self.next(node);
-            mark.slot += self.hop;
-            if self.links[next].holds(LONG_HELD) {
-                self.catch_up(next, self.clock);
-            }
-            let link = &mut self.links[next];
-            if !link.is_passed() || !self.nodes[next].is_quiet() || mark.slot - self.clock > AHEAD {
-                link.push(mark);
-                if !self.nodes[next].notes_idle(mark.slot) {
-                    self.wheel.set(mark.slot, next);
+            let goes_on = match mark.change {
+                Change::Stop => interface.ahead.stop(mark.slot),
+                Change::Go => interface.ahead.go(mark.slot),
+                _ => {
+                    interface.flow.arrived[usize::from(mark.is_echo())] += 1;
+                    interface.ahead.pass_by(mark.slot, mark.symbols);
+                    true
                 }
-                return;
-            }
-            let ahead = self.ahead(next);
-            let goes_on = if change == Change::Stop { ahead.stop(mark.slot) } else { ahead.go(mark.slot) };
-            self.pass_last(next, Mark { goes_on, ..mark });
+            };
+            link.push_passed(mark, goes_on);
             if !goes_on {
                 return;
             }
-            node = next;
         }
     }
 
-    /// The idles of `node` behind all that it has passed on ahead of time.
+    /// The change of `mark` leaves `node`.
     #[inline]
-    fn ahead(&mut self, node: usize) -> &mut Idles {
-        let interface = &mut self.nodes[node];
-        if !self.links[node].has_passed() {
-            interface.ahead = interface.idles;
+    fn count(&mut self, node: usize, mark: &Mark) {
+        if mark.symbols > 0 {
+            self.nodes[node].flow.sent[usize::from(mark.is_echo())] += 1;
+            self.statistics.nodes[node].count_symbols(mark.subaction, mark.symbols, mark.is_echo());
         }
-        &mut interface.ahead
+        #[cfg(test)]
+        self.record(node, *mark);
     }
 
-    /// A change comes to `node`, which has passed it on ahead of time.
+    /// Passes on what comes in to `node`, up to a change that it takes or before which it may still do something of its own.
     #[inline]
-    fn pass_last(&mut self, node: usize, mark: Mark) {
-        let link = &mut self.links[node];
-        link.push(mark);
-        link.pass_last();
+    pub(super) fn advance(&mut self, node: usize) {
+        while let Some(mark) = self.nodes[node].link.first_held() {
+            match self.pass_first(node, mark) {
+                Passing::Held => return,
+                Passing::Absorbed => {}
+                Passing::Sends(mark) => self.send(node, mark),
+            }
+        }
     }
 
+    /// Passes on the first change that `node` has not passed on yet, if everything before it is certain or can be taken back.
+    ///
+    /// While the multiplexor is busy, the way of what comes in follows from what came before. A node that waits for a go bit does
+    /// nothing before it comes. A node without anything to send passes everything on, and takes it back if it gets something.
+    fn pass_first(&mut self, node: usize, mark: Mark) -> Passing {
+        let is_early = mark.slot > self.clock && (self.fault.is_some() || mark.slot > self.clock + AHEAD);
+        if mark.is_for(node) || is_early {
+            // The end of an echo is the first slot in which anything depends on it.
+            let symbols = if mark.is_for(node) && mark.is_echo() { Slot::from(mark.symbols) } else { 0 };
+            self.wheel.set(mark.slot + symbols, node);
+            return Passing::Held;
+        }
+        let waits = self.nodes[node].waits(self.spec.transmission);
+        if self.nodes[node].echo_taken != NEVER {
+            return Passing::Held;
+        }
+        let ahead = self.ahead(node);
+        let acts_at = if ahead.is_busy { ahead.free_at } else { ahead.may_start };
+        if acts_at <= mark.slot && (ahead.is_busy || waits) {
+            return Passing::Held;
+        }
+        let passing = self.pass(node, &mark);
+        let ahead = &self.nodes[node].ahead;
+        if waits && !ahead.is_busy && ahead.may_start != NEVER {
+            self.wheel.set(ahead.may_start, node);
+        }
+        passing
+    }
+
+    /// `node` passes on `mark`, the first change that it has not passed on yet.
     #[inline]
-    pub(super) fn next(&self, node: usize) -> usize {
-        self.places[node].next as usize
+    fn pass(&mut self, node: usize, mark: &Mark) -> Passing {
+        let Mark { slot, change, .. } = *mark;
+        let ahead = &mut self.nodes[node].ahead;
+        let goes_on = match change {
+            Change::Send(_) | Change::Echo(_) | Change::Reply(_) => return self.pass_packet(node, mark),
+            Change::Stop => ahead.stop(slot),
+            Change::Go => ahead.go(slot),
+        };
+        self.nodes[node].link.pass(u8::from(goes_on), 0);
+        if goes_on { Passing::Sends(*mark) } else { Passing::Absorbed }
     }
 
     /// A packet leaves the stripper for the multiplexor: at once onto the link, or into the bypass FIFO.
     #[inline]
-    pub(super) fn pass(&mut self, node: usize, mark: Mark) {
-        let Mark { slot, symbols, .. } = mark;
+    fn pass_packet(&mut self, node: usize, mark: &Mark) -> Passing {
+        let Mark { slot, symbols, mut change, .. } = *mark;
         let interface = &mut self.nodes[node];
-        if !interface.is_busy {
-            self.account(node, slot);
-            self.nodes[node].let_pass(slot, symbols);
-            self.send(node, mark);
-            return;
+        let leaves = interface.ahead.pass_packet(slot, symbols);
+        let delay = leaves - slot;
+        match change {
+            Change::Reply(id) => {
+                change = Change::Echo(id);
+                interface.flow.inserted[1] += 1;
+                self.statistics.nodes[node].inserted += u64::from(symbols);
+            }
+            Change::Echo(_) => interface.flow.arrived[1] += 1,
+            _ => interface.flow.arrived[0] += 1,
         }
-        let symbols = Slot::from(symbols);
-        interface.saved_go = interface.go_before(slot);
-        interface.idles.go_from = slot + symbols;
-        interface.bypass_from = interface.bypass_from.min(slot);
-        let leaves = interface.free_at;
-        debug_assert!(
-            leaves > slot && leaves - slot <= Slot::from(self.spec.buffers.bypass),
-            "the bypass FIFO has space"
-        );
+        if delay == 0 {
+            self.nodes[node].link.pass(1, 0);
+            return Passing::Sends(Mark { change, ..*mark });
+        }
+        debug_assert!(delay <= Slot::from(self.spec.buffers.bypass), "the bypass FIFO has space");
+        self.nodes[node].link.pass(2, delay as u16);
         let statistics = &mut self.statistics.nodes[node];
         statistics.bypassed += 1;
-        statistics.bypass_occupancy += symbols * (leaves - slot);
-        statistics.bypass_delay += leaves - slot;
-        interface.free_at = leaves + symbols + 1;
-        self.send_idle(node, leaves - 1, Change::Stop);
+        statistics.bypass_occupancy += Slot::from(symbols) * delay;
+        statistics.bypass_delay += delay;
+        self.send(node, Mark::idle(leaves - 1, Change::Stop));
         if self.strikes(LinkFault::DroppedInBypass) {
-            return;
+            return Passing::Absorbed;
         }
-        self.send(node, Mark { slot: leaves, ..mark });
+        Passing::Sends(Mark { slot: leaves, change, ..*mark })
     }
 
-    /// The idles of the input carry the go bit from `slot` on, and so do those of the output if the multiplexor passes
-    /// them on.
+    /// The multiplexor of `node` behind all that it has passed on ahead of time.
     #[inline]
-    pub(super) fn pass_go(&mut self, node: usize, slot: Slot) {
+    pub(super) fn ahead(&mut self, node: usize) -> &mut Stream {
         let interface = &mut self.nodes[node];
-        if !interface.is_busy && interface.idles.pass_go(slot) {
-            self.send_idle(node, slot, Change::Go);
+        if !interface.link.has_passed() {
+            interface.ahead = interface.stream;
         }
+        &mut interface.ahead
+    }
+
+    #[inline]
+    pub(super) fn next(&self, node: usize) -> usize {
+        self.nodes[node].next as usize
     }
 
     /// The idle in `slot` is the last symbol of a busy time. It carries the go bit if one has come in meanwhile.
     pub(super) fn end_busy(&mut self, node: usize, slot: Slot) {
         self.account(node, slot + 1);
-        let interface = &mut self.nodes[node];
-        interface.is_busy = false;
-        let bypass_from = std::mem::replace(&mut interface.bypass_from, NEVER);
+        let stream = &mut self.nodes[node].stream;
+        let bypass_from = stream.bypass_from;
+        let goes = stream.end_busy(slot);
         if bypass_from != NEVER {
             self.statistics.nodes[node].bypass_in_use += slot - bypass_from;
         }
-        if interface.go_before(slot + 1) {
-            interface.idles.may_start = slot + 1;
-        } else {
-            interface.idles.may_start = NEVER;
-            self.send_idle(node, slot, Change::Stop);
+        if !goes {
+            self.send(node, Mark::idle(slot, Change::Stop));
         }
     }
 
     /// Notes the changes that `node` has passed on ahead of time and that have come before `end`.
     #[inline(always)]
     pub(super) fn catch_up(&mut self, node: usize, end: Slot) {
-        if self.links[node].has_passed() {
+        if self.nodes[node].link.has_passed() {
             self.note_passed(node, end);
         }
     }
 
     fn note_passed(&mut self, node: usize, end: Slot) {
-        while let Some(Mark { slot, change, symbols, .. }) = self.links[node].take_passed(end) {
-            match change {
-                Change::Send(_) | Change::Echo(_) => {
-                    self.account(node, slot);
-                    let interface = &mut self.nodes[node];
-                    interface.flow.arrived[usize::from(matches!(change, Change::Echo(_)))] += 1;
-                    interface.let_pass(slot, symbols);
-                }
-                Change::Stop => _ = self.nodes[node].idles.stop(slot),
-                Change::Go => _ = self.nodes[node].idles.go(slot),
+        let interface = &mut self.nodes[node];
+        let link = &mut interface.link;
+        if (interface.waiting == 0 || interface.stream.is_busy) && link.are_passed_before(end) {
+            interface.stream = interface.ahead;
+            link.take_all_passed();
+            return;
+        }
+        while let Some(mark) = self.nodes[node].link.take_passed(end) {
+            if mark.symbols > 0 && !self.nodes[node].stream.is_busy {
+                self.account(node, mark.slot);
             }
+            self.nodes[node].stream.pass(&mark);
         }
     }
 
-    /// Notes the idles that have come to `node` before `end` while it was busy.
-    #[inline]
-    pub(super) fn note_idles(&mut self, node: usize, end: Slot) {
-        while let Some(Mark { slot, change, .. }) = self.links[node].take_idle(end) {
-            debug_assert!(self.nodes[node].is_busy, "other idles are taken in their slots");
-            match change {
-                Change::Stop => self.stop(node, slot),
-                _ => self.go(node, slot),
-            }
+    /// Takes back what `node` has passed on ahead of time, because it sends a packet of its own. The changes have not come yet, so
+    /// nothing downstream has happened.
+    fn recall(&mut self, node: usize) {
+        let (mut node, mut count) = (node, 0);
+        while let Some(mark) = self.nodes[node].link.unpass() {
+            count += u32::from(mark.outputs);
+            self.unpass(node, &mark);
         }
-    }
-
-    /// Takes back what `node` has passed on ahead of time, because it sends a packet of its own in `slot`. The changes have not
-    /// come yet, so nothing downstream has happened.
-    pub(super) fn recall(&mut self, node: usize, slot: Slot) {
-        let mut count = 0;
-        for mark in self.links[node].passed() {
-            count += usize::from(mark.goes_on);
-            let is_noted = mark.symbols == 0 && self.nodes[node].notes_idle(mark.slot);
-            if mark.slot > slot && !is_noted {
-                self.wheel.set(mark.slot, node);
-            }
-        }
-        self.links[node].recall();
-        let mut node = node;
         while count > 0 {
             let next = self.next(node);
             let sent = std::mem::take(&mut count);
+            let mut has_changed = false;
             for _ in 0..sent {
-                let (mark, was_passed) = self.links[next].unsend();
-                self.uncount(node, mark);
-                count += usize::from(was_passed && mark.goes_on);
+                let (mark, was_passed) = self.nodes[next].link.unsend();
+                self.uncount(node, &mark);
+                if was_passed {
+                    has_changed = true;
+                    count += u32::from(mark.outputs);
+                    self.unpass(next, &mark);
+                }
             }
-            self.look_ahead(next);
+            if has_changed {
+                self.look_ahead(next);
+            }
             node = next;
         }
     }
 
-    /// Finds the idles of `node` behind what it has passed on ahead of time, after it has taken back some of that.
+    /// Finds the multiplexor of `node` behind what it has passed on ahead of time, after it has taken back some of that, and the
+    /// next slot in which it ends its busy time or transmits.
     fn look_ahead(&mut self, node: usize) {
         let interface = &mut self.nodes[node];
-        interface.ahead = interface.idles;
-        for Mark { slot, change, symbols, .. } in self.links[node].passed() {
-            match change {
-                Change::Send(_) | Change::Echo(_) => interface.ahead.pass_packet(slot, symbols),
-                Change::Stop => _ = interface.ahead.stop(slot),
-                Change::Go => _ = interface.ahead.go(slot),
-            }
+        interface.ahead = interface.stream;
+        for mark in interface.link.passed() {
+            interface.ahead.pass(mark);
+        }
+        if interface.ahead.is_busy {
+            let end = interface.ahead.free_at - 1;
+            self.seek_end(node, self.clock, end);
+        } else {
+            self.seek_start(node, self.clock + 1);
         }
     }
 
     /// The change of `mark` has not left `node` after all.
-    fn uncount(&mut self, node: usize, mark: Mark) {
-        if let Change::Send(id) | Change::Echo(id) = mark.change {
-            let is_echo = mark.change == Change::Echo(id);
-            self.nodes[node].flow.sent[usize::from(is_echo)] -= 1;
-            let subaction = self.records.get(id).packet.subaction;
-            self.statistics.nodes[node].uncount_symbols(subaction, mark.symbols, is_echo);
+    fn uncount(&mut self, node: usize, mark: &Mark) {
+        if mark.symbols > 0 {
+            self.nodes[node].flow.sent[usize::from(mark.is_echo())] -= 1;
+            self.statistics.nodes[node].uncount_symbols(mark.subaction, mark.symbols, mark.is_echo());
         }
         #[cfg(test)]
         self.unrecord(node, mark.slot - self.hop);
+    }
+
+    /// `node` has not passed on `mark` after all.
+    fn unpass(&mut self, node: usize, mark: &Mark) {
+        let (flow, statistics) = (&mut self.nodes[node].flow, &mut self.statistics.nodes[node]);
+        match mark.change {
+            Change::Send(_) => flow.arrived[0] -= 1,
+            Change::Echo(_) => flow.arrived[1] -= 1,
+            Change::Reply(_) => {
+                flow.inserted[1] -= 1;
+                statistics.inserted -= u64::from(mark.symbols);
+            }
+            Change::Stop | Change::Go => {}
+        }
+        if mark.delay > 0 {
+            statistics.bypassed -= 1;
+            statistics.bypass_occupancy -= u64::from(mark.symbols) * u64::from(mark.delay);
+            statistics.bypass_delay -= u64::from(mark.delay);
+        }
     }
 }

@@ -26,7 +26,8 @@ impl Obstacle {
 }
 
 /// The counts of one node and of the link that leaves it. A packet on a link counts when its
-/// first symbol is sent or, if that cannot change without a new packet, up to a few hundred symbols before.
+/// first symbol is sent or, if that cannot change without a new packet, up to a few hundred symbols before. So do delays in bypass
+/// FIFOs; waits count when the node is looked at next.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct NodeStatistics {
     /// Symbols on the link of sends, passing by or the node's own: of requests, and of responses.
@@ -79,13 +80,13 @@ impl NodeStatistics {
     }
 
     #[inline]
-    pub(super) fn count_symbols(&mut self, subaction: Subaction, symbols: u32, is_echo: bool) {
+    pub(super) fn count_symbols(&mut self, subaction: Subaction, symbols: u16, is_echo: bool) {
         let count = if is_echo { &mut self.echoes } else { &mut self.sends };
         count[subaction as usize] += u64::from(symbols);
     }
 
     /// The opposite of [`Self::count_symbols`].
-    pub(super) fn uncount_symbols(&mut self, subaction: Subaction, symbols: u32, is_echo: bool) {
+    pub(super) fn uncount_symbols(&mut self, subaction: Subaction, symbols: u16, is_echo: bool) {
         let count = if is_echo { &mut self.echoes } else { &mut self.sends };
         count[subaction as usize] -= u64::from(symbols);
     }

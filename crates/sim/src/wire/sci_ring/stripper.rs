@@ -5,17 +5,12 @@ use super::spec::{NEVER, RingSpec, Slot};
 use super::{LinkFault, Outcome, Ring};
 
 impl Ring {
-    /// A send packet arrives. Its target takes it; its last symbols become its echo, and the others idles like those
+    /// A send packet arrives at its target, which takes it; its last symbols become its echo, and the others idles like those
     /// before.
     #[inline]
     pub(super) fn arrive(&mut self, node: usize, id: u32, slot: Slot) {
         let record = self.records.get_mut(id);
         self.nodes[node].flow.arrived[0] += 1;
-        if record.packet.to.index() != node {
-            let symbols = record.symbols;
-            self.pass(node, Mark::packet(slot, Change::Send(id), symbols));
-            return;
-        }
         let interface = &mut self.nodes[node];
         interface.flow.stripped[0] += 1;
         let admitted = interface.intakes[record.packet.subaction as usize].admit(record.symbols, record.generation);
@@ -32,68 +27,45 @@ impl Ring {
                 record.generation = Some(generation);
             }
         }
-        let due = slot + symbols - Slot::from(self.spec.sizes.echo);
-        interface.echo_due = (due, id);
-        if due != slot {
-            self.wheel.set(due, node);
-        }
-    }
-
-    /// The stripper begins the echo of a packet that it has taken.
-    pub(super) fn begin_echo(&mut self, node: usize, slot: Slot) {
-        let id = std::mem::replace(&mut self.nodes[node].echo_due, (NEVER, 0)).1;
         if self.strikes(LinkFault::LostEcho) {
             return;
         }
-        self.nodes[node].flow.inserted[1] += 1;
-        self.statistics.nodes[node].inserted += u64::from(self.spec.sizes.echo);
-        self.pass(node, Mark::packet(slot, Change::Echo(id), self.spec.sizes.echo));
+        let echo = self.spec.sizes.echo;
+        self.nodes[node].link.push_front(Mark::reply(slot + symbols - Slot::from(echo), id, &packet, echo));
     }
 
-    /// An echo arrives. The sender of its packet takes it, which leaves idles like those before.
+    /// An echo arrives at the sender of its packet, which takes it and leaves idles like those before.
     #[inline]
     pub(super) fn arrive_echo(&mut self, node: usize, id: u32, slot: Slot) {
-        let packet = self.records.get(id).packet;
         let interface = &mut self.nodes[node];
         interface.flow.arrived[1] += 1;
-        if packet.from.index() != node {
-            self.pass(node, Mark::packet(slot, Change::Echo(id), self.spec.sizes.echo));
-            return;
-        }
         interface.flow.stripped[1] += 1;
         let end = slot + Slot::from(self.spec.sizes.echo);
         interface.echo_ends = (end - 1, id);
         interface.echo_taken = end;
-        self.wheel.set(end, node);
-        if interface.idles.go_from >= slot {
+        if interface.stream.go_from >= slot {
             // The idles behind it have the go bit unless a stop idle comes.
-            interface.idles.go_from = end;
+            interface.stream.go_from = end;
         }
     }
 
-    /// The stripper receives a stop idle behind a packet or behind go idles. In the second case, these extend over it.
-    #[inline]
-    pub(super) fn stop(&mut self, node: usize, slot: Slot) {
+    /// The idle in `slot` is behind an echo for this node: go bits do not extend over it, and it may be the first one.
+    pub(super) fn end_echo(&mut self, node: usize, slot: Slot) {
         let interface = &mut self.nodes[node];
-        if interface.idles.go_from != slot && interface.echo_taken != slot {
-            return;
+        interface.echo_taken = NEVER;
+        if let Some(mark) = interface.link.first_held()
+            && mark.slot == slot
+        {
+            interface.link.take();
+            if mark.change == Change::Stop && interface.stream.end_go(slot) {
+                self.send(node, Mark::idle(slot, Change::Stop));
+            } else if mark.change == Change::Go && interface.stream.go(slot) {
+                self.send(node, Mark::idle(slot, Change::Go));
+            }
         }
-        if interface.is_busy {
-            interface.saved_go = interface.go_before(slot);
-            interface.idles.go_from = NEVER;
-        } else if interface.idles.pass_stop(slot) {
-            self.send_idle(node, slot, Change::Stop);
-        }
-    }
-
-    /// The stripper receives the first go idle behind stop idles.
-    #[inline]
-    pub(super) fn go(&mut self, node: usize, slot: Slot) {
-        let interface = &mut self.nodes[node];
-        if interface.is_busy {
-            interface.idles.go_from = interface.idles.go_from.min(slot);
-        } else if interface.idles.go(slot) {
-            self.send_idle(node, slot, Change::Go);
+        let stream = &mut self.nodes[node].stream;
+        if stream.go_from == slot && stream.pass_go(slot) {
+            self.send(node, Mark::idle(slot, Change::Go));
         }
     }
 

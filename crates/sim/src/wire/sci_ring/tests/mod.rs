@@ -3,6 +3,7 @@
 mod agreement;
 mod limits;
 mod progress;
+mod queueing;
 mod symbols;
 mod traffic;
 
@@ -100,7 +101,7 @@ impl Ring {
     pub(super) fn record(&mut self, node: usize, mark: Mark) {
         let packet = match mark.change {
             Change::Send(id) | Change::Echo(id) => Some(self.records.get(id).packet),
-            Change::Stop | Change::Go => None,
+            Change::Reply(_) | Change::Stop | Change::Go => None,
         };
         self.trace.push((node, mark.slot, mark.change, packet));
     }
@@ -121,7 +122,7 @@ impl Ring {
             let (count, echo) = match change {
                 Change::Send(_) => (self.spec.sizes.of(packet.unwrap().format), false),
                 Change::Echo(_) => (self.spec.sizes.echo, true),
-                Change::Stop | Change::Go => (0, false),
+                Change::Reply(_) | Change::Stop | Change::Go => (0, false),
             };
             go = change != Change::Stop;
             symbols.extend((0..count).map(|index| Symbol::Packet { packet: packet.unwrap(), id: 0, echo, index }));
