@@ -19,6 +19,12 @@ const LEAST_TRAFFIC: Bytes = Bytes::from_mib(8);
 const PAUSES: [u32; 7] = [4096, 1024, 256, 128, 64, 16, 0];
 /// The mixes of reads and writes of such curves.
 const MIXES: [(u32, u32); 3] = [(1, 0), (2, 1), (1, 1)];
+/// The delays that Intel MLC injects between accesses for its loaded latencies, in cycles.
+const DELAYS: [u32; 19] =
+    [0, 2, 8, 15, 50, 100, 200, 300, 400, 500, 700, 1000, 1300, 1700, 2500, 3500, 5000, 9000, 20_000];
+/// Loads and stores of Intel MLC's peak injection bandwidths beside reads alone. A store reads its line and writes it back, so that
+/// memory sees three reads to a write, two, and one.
+const PEAKS: [(u32, u32); 3] = [(2, 1), (1, 1), (0, 1)];
 /// Lines that a sample of a bandwidth moves, if they are to come from memory: a millisecond of one processor, which weighs
 /// far more than getting up to speed and is seldom interrupted.
 const STREAMED_LINES: u64 = 256 << 10;
@@ -201,14 +207,44 @@ pub(super) fn loaded(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
     }
     for (reads, writes) in MIXES.into_iter().take(scope.mixes) {
         for pause in PAUSES.into_iter().step_by(scope.every_pause) {
-            let share = Bytes(TRAFFIC.0 / locals.len() as u64 / layout.line.0 * layout.line.0).max(LEAST_TRAFFIC);
-            let array = scope.settings.array.min(share);
+            let array = scope.settings.array.min(share_of(layout, locals.len() as u64));
             let settings = Settings { traffic: Traffic { reads, writes, pause }, array, ..scope.settings.clone() };
             let placement = Placement { home, locals: locals.clone(), remotes: Vec::new() };
             collector.add_with(Series::Loaded, Experiment::LoadedRead, State::Uown, placement, settings);
         }
     }
     collector.plans
+}
+
+/// What Intel MLC prints of all processors that load the memory of their own nodes: the latency of a processor of the first node by
+/// the delay between accesses of the others, and the bandwidths of its mixes of reads and writes.
+pub(super) fn under_load(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
+    let mut collector = Collector::new(layout, scope);
+    let home = collector.first_with_memory();
+    let Some(local) = collector.nearest(home) else { return collector.plans };
+    let is_sibling = |cpu: CpuId| layout.relation(local, cpu) == Relation::SmtSibling;
+    let of_node = |node: NodeId| layout.cpus_of(node).iter().copied().filter(|&cpu| cpu == local || !is_sibling(cpu));
+    let Some(own) = layout.node_of(local) else { return collector.plans };
+    let locals: Vec<CpuId> = of_node(own).collect();
+    let others = layout.nodes().filter(|&node| node != own && layout.has_memory(node));
+    let placement = Placement { home, locals, remotes: others.flat_map(of_node).collect() };
+    let requesters = (placement.locals.len() + placement.remotes.len()) as u64;
+    if requesters < 2 {
+        return collector.plans;
+    }
+    let array = scope.settings.array.min(share_of(layout, requesters));
+    let reads = DELAYS.into_iter().step_by(scope.every_pause).map(|pause| (1, 0, pause));
+    let peaks = PEAKS.into_iter().map(|(reads, writes)| (reads, writes, 0));
+    for (reads, writes, pause) in reads.chain(peaks) {
+        let settings = Settings { traffic: Traffic { reads, writes, pause }, array, ..scope.settings.clone() };
+        collector.add_with(Series::Loaded, Experiment::LoadedRead, State::Uown, placement.clone(), settings);
+    }
+    collector.plans
+}
+
+/// The array of each of so many processors that load memory.
+fn share_of(layout: &Layout, requesters: u64) -> Bytes {
+    Bytes(TRAFFIC.0 / requesters / layout.line.0 * layout.line.0).max(LEAST_TRAFFIC)
 }
 
 /// Lines that another cache has, read by the first processor of each node: clean and modified ones of another core of its node, and

@@ -134,7 +134,7 @@ impl Suite {
             Self::Bandwidth => &[of_any::bandwidth],
             Self::Loaded => &[of_any::loaded],
             Self::Regions => &[of_any::regions],
-            Self::Mlc => &[of_any::nodes, of_any::loaded, of_any::transfers],
+            Self::Mlc => &[of_any::nodes, of_any::under_load, of_any::transfers],
             Self::Overview => OVERVIEW,
             Self::All if real => EVERYTHING,
             Self::All => THESIS,
