@@ -212,6 +212,7 @@ pub const ENTRIES: &[Entry] = entries! {
     "lai/figure-7" => cluster_programs::ClusterPrograms, None;
     "lai/figure-8" => cluster_programs::ClusterPrograms, None;
     "servers/table-mlc" => servers::Mlc, None;
+    "servers/table-loaded" => loaded_latencies::LoadedLatencies, None;
     "servers/table-rome" => servers::Rome, None;
 };
 

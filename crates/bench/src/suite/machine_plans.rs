@@ -216,22 +216,12 @@ pub(super) fn loaded(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
     collector.plans
 }
 
-/// What Intel MLC prints of all processors that load the memory of their own nodes: the latency of a processor of the first node by
-/// the delay between accesses of the others, and the bandwidths of its mixes of reads and writes.
+/// What Intel MLC prints of all processors under load ([`load_of_all`]): the latency by the delay between accesses, and the bandwidths
+/// of its mixes of reads and writes.
 pub(super) fn under_load(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
     let mut collector = Collector::new(layout, scope);
-    let home = collector.first_with_memory();
-    let Some(local) = collector.nearest(home) else { return collector.plans };
-    let is_sibling = |cpu: CpuId| layout.relation(local, cpu) == Relation::SmtSibling;
-    let of_node = |node: NodeId| layout.cpus_of(node).iter().copied().filter(|&cpu| cpu == local || !is_sibling(cpu));
-    let Some(own) = layout.node_of(local) else { return collector.plans };
-    let locals: Vec<CpuId> = of_node(own).collect();
-    let others = layout.nodes().filter(|&node| node != own && layout.has_memory(node));
-    let placement = Placement { home, locals, remotes: others.flat_map(of_node).collect() };
+    let Some(placement) = load_of_all(layout) else { return collector.plans };
     let requesters = (placement.locals.len() + placement.remotes.len()) as u64;
-    if requesters < 2 {
-        return collector.plans;
-    }
     let array = scope.settings.array.min(share_of(layout, requesters));
     let reads = DELAYS.into_iter().step_by(scope.every_pause).map(|pause| (1, 0, pause));
     let peaks = PEAKS.into_iter().map(|(reads, writes)| (reads, writes, 0));
@@ -240,6 +230,19 @@ pub(super) fn under_load(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
         collector.add_with(Series::Loaded, Experiment::LoadedRead, State::Uown, placement.clone(), settings);
     }
     collector.plans
+}
+
+/// All processors that load the memory of their own nodes, as a placement of [`Experiment::LoadedRead`]: the first one of the first
+/// node with memory measures, and other threads of its core are left out. `None` where there is no other.
+pub fn load_of_all(layout: &Layout) -> Option<Placement> {
+    let usable = |node: &NodeId| layout.has_memory(*node) && !layout.cpus_of(*node).is_empty();
+    let home = layout.nodes().find(usable)?;
+    let local = *layout.cpus_of(home).first()?;
+    let disturbs = |cpu: CpuId| layout.relation(local, cpu) == Relation::SmtSibling;
+    let of_node = |node: NodeId| layout.cpus_of(node).iter().copied().filter(|&cpu| !disturbs(cpu));
+    let others = layout.nodes().filter(|node| *node != home && usable(node));
+    let placement = Placement { home, locals: of_node(home).collect(), remotes: others.flat_map(of_node).collect() };
+    (placement.locals.len() + placement.remotes.len() > 1).then_some(placement)
 }
 
 /// The array of each of so many processors that load memory.

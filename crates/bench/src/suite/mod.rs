@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-pub use machine_plans::areas;
+pub use machine_plans::{areas, load_of_all};
 pub use random_sharers::{random_sharers, upgrade_latency};
 pub use scope::SuiteScope;
 

@@ -25,7 +25,7 @@ use std::hash::Hasher;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use machine::description::PlacementKind;
+use machine::description::{ControllerKind, PlacementKind};
 use machine::{Description, Topology};
 use record::{Attribution, CheckResult, DescriptionRow, ProgramRow, SimulationRow};
 use rustc_hash::FxHasher;
@@ -102,10 +102,12 @@ pub fn program_rows(program: &Workload) -> Vec<ProgramRow> {
     program.parameters().into_iter().map(row).collect()
 }
 
-/// The name of the protocol of a machine: SCI's or the Origin's, unless it can be chosen.
+/// The name of the protocol of a machine: SCI's, that of servers or the Origin's, unless it can be chosen.
 pub(crate) fn protocol(description: &Description) -> &str {
-    if description.sci.is_some() {
-        return "sci";
+    match description.controller.kind {
+        ControllerKind::Sci => return "sci",
+        ControllerKind::Server => return "server",
+        _ => {}
     }
     let directory = description.directory.as_ref().map(|directory| &directory.protocol);
     directory.or(description.bus.as_ref().map(|bus| &bus.protocol)).map_or("origin", String::as_str)
