@@ -66,8 +66,12 @@ fn line(cells: impl Iterator<Item = String>) -> String {
 
 /// Bandwidths of memory without delays, by the mix of its reads and writes: a store reads its line, and writes it back later.
 fn peaks(text: &mut String, records: &[Record]) {
-    const MIXES: [(&str, u32, u32); 4] =
-        [("ALL Reads        ", 1, 0), ("3:1 Reads-Writes ", 2, 1), ("2:1 Reads-Writes ", 1, 1), ("1:1 Reads-Writes ", 0, 1)];
+    const MIXES: [(&str, u32, u32); 4] = [
+        ("ALL Reads        ", 1, 0),
+        ("3:1 Reads-Writes ", 2, 1),
+        ("2:1 Reads-Writes ", 1, 1),
+        ("1:1 Reads-Writes ", 0, 1),
+    ];
     let found: Vec<(&str, f64)> = MIXES
         .into_iter()
         .filter_map(|(name, loads, stores)| {
@@ -193,7 +197,8 @@ mod tests {
     #[test]
     fn loaded_latencies_and_the_mixes_of_peaks_are_printed() {
         let mut records = Vec::new();
-        for (reads, writes, pause, traffic) in [(1, 0, 0, 200e3), (1, 0, 100, 50e3), (2, 1, 0, 150e3), (0, 1, 0, 90e3)] {
+        for (reads, writes, pause, traffic) in [(1, 0, 0, 200e3), (1, 0, 100, 50e3), (2, 1, 0, 150e3), (0, 1, 0, 90e3)]
+        {
             for (experiment, value) in [("loaded-read", 100.0 + traffic / 1e3), ("loaded-traffic", traffic)] {
                 let mut record = sample("loaded", experiment, "UOWN", value);
                 (record.min, record.max) = (value, value);
@@ -205,7 +210,9 @@ mod tests {
         }
         let text = mlc("two sockets", &records);
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
-        assert!(lines.contains(&vec!["00000", "300.00", "200000.0"]) && lines.contains(&vec!["00100", "150.00", "50000.0"]));
+        assert!(
+            lines.contains(&vec!["00000", "300.00", "200000.0"]) && lines.contains(&vec!["00100", "150.00", "50000.0"])
+        );
         assert!(lines.contains(&vec!["ALL", "Reads", ":", "200000.0"]), "{text}");
         // Two loads and a store are three reads of memory and a write.
         assert!(lines.contains(&vec!["3:1", "Reads-Writes", ":", "200000.0"]), "{text}");
