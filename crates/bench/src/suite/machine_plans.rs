@@ -324,10 +324,11 @@ impl Collector<'_> {
         homes
     }
 
-    /// A bandwidth over so much memory that it comes from there, whatever the caches hold.
+    /// A bandwidth over so much memory that it comes from there, whatever the caches hold. Those of a simulated machine are empty, and
+    /// nothing interrupts it: it takes the lines of any bandwidth.
     fn add_streaming(&mut self, series: Series, experiment: Experiment, placement: Placement) {
-        let lines = self.scope.settings.lines.unwrap_or(STREAMED_LINES / experiment.arrays());
-        let settings = Settings { lines: Some(lines), ..self.scope.settings.clone() };
+        let streamed = self.layout.real.then_some(STREAMED_LINES / experiment.arrays());
+        let settings = Settings { lines: self.scope.settings.lines.or(streamed), ..self.scope.settings.clone() };
         self.add_with(series, experiment, State::Uown, placement, settings);
     }
 }
