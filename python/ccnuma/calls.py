@@ -171,6 +171,7 @@ def verify(
     seeds: Optional[int] = None,
     first_seed: Optional[int] = None,
     nodes: Optional[int] = None,
+    cores: Optional[int] = None,
     references: Optional[int] = None,
     stats: bool = False,
     ccnuma: Optional[PathLike] = None,
@@ -184,7 +185,7 @@ def verify(
     words.flag("--caches", caches).flag("--lines", lines).flag("--processors-per-node", processors_per_node)
     words.flag("--accesses", accesses).flag("--mutation", mutation).flag("--max-states", max_states).flag("--litmus", litmus)
     words.flag("--all", all).flag("--random", random).flag("--seeds", seeds).flag("--first-seed", first_seed)
-    words.flag("--nodes", nodes).flag("--references", references).flag("--stats", stats)
+    words.flag("--nodes", nodes).flag("--cores", cores).flag("--references", references).flag("--stats", stats)
     return _conclude(run_command(words, ccnuma=ccnuma, progress=progress), records.Verification)
 
 

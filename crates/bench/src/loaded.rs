@@ -1,42 +1,59 @@
 //! Latency under load: one processor chases pointers while the others load the memory with reads and writes.
 
-use units::{Bandwidth, Bytes, CpuId};
+use units::{Bandwidth, Bytes, CpuId, NodeId};
 
 use crate::platform::{Kernel, Measurement, Phase, Platform, Region, Task};
 use crate::procedure::{Collected, Procedure};
 use crate::sample::{Sample, disturbance, ns_per_step};
-use crate::{BenchError, Plan, Traffic};
+use crate::{BenchError, Layout, Placement, Plan, Traffic};
 
-/// Loads of one sample.
-const LOADS: u64 = 8 << 10;
+/// Loads of the chaser that come before the first sample where there are stores: caches fill with lines that are then written back.
+const FILLING_LOADS: u64 = 8 << 10;
 /// No processor makes as many accesses while the chaser makes its loads: the traffic ends with them.
 const ENDLESS: u64 = 1 << 40;
 
-/// Nanoseconds a load of the first requester, and the bandwidth of all the others' traffic meanwhile. The arrays are
-/// consecutive, one for each requester; the sample before the first, in which caches fill with the traffic's lines, does not
-/// count.
+/// Nanoseconds a load of the first requester, and the bandwidth of all the others' traffic meanwhile. The requesters' arrays are
+/// at the home, one for each; those of the remote processors, which load the memory of their own nodes, follow. The sample before the
+/// first, in which caches fill with the traffic's lines, does not count.
 pub(crate) struct UnderLoad;
 
 impl Procedure for UnderLoad {
     fn measure(&self, collected: &mut Collected, platform: &mut dyn Platform, count: u32) -> Result<(), BenchError> {
         let plan = collected.plan.clone();
-        let parts = plan.placement.locals.len() as u64;
-        let region = platform.allocate(plan.placement.home, Bytes(plan.settings.array.0 * parts))?;
         let (line, spaced) = (platform.layout().line, plan.element_stride(platform.layout()));
-        let mut course = Course { plan: &plan, region, line, spaced, done: vec![0; parts as usize] };
-        platform.arrange(&course.tasks()[..1])?;
-        course.sample(platform)?;
+        let cpus = [&plan.placement.locals[..], &plan.placement.remotes].concat();
+        let region = platform.allocate_across(&parts(&plan, platform.layout()))?;
+        let mut course = Course { plan: &plan, region, line, spaced, done: vec![0; cpus.len()], cpus };
+        let loads = plan.settings.loaded_loads;
+        let before = if plan.settings.traffic.writes > 0 { loads.max(FILLING_LOADS) } else { loads };
+        platform.arrange(&course.tasks(loads)[..1])?;
+        course.sample(platform, before)?;
         for _ in 0..count {
-            collected.take(count, || course.sample(platform))?;
+            collected.take(count, || course.sample(platform, loads))?;
         }
         collected.note_conditions(platform);
         Ok(())
     }
 }
 
+/// The nodes on which the arrays are, one after the other.
+fn parts(plan: &Plan, layout: &Layout) -> Vec<(NodeId, Bytes)> {
+    let Placement { home, locals, remotes } = &plan.placement;
+    let mut parts = vec![(*home, Bytes(plan.settings.array.0 * locals.len() as u64))];
+    for own in remotes.iter().map(|&cpu| layout.node_of(cpu).unwrap_or(*home)) {
+        match parts.last_mut() {
+            Some((node, size)) if *node == own => size.0 += plan.settings.array.0,
+            _ => parts.push((own, plan.settings.array)),
+        }
+    }
+    parts
+}
+
 /// Where each requester is in its array.
 struct Course<'a> {
     plan: &'a Plan,
+    /// The requesters: the one that is measured, the others at the home, and those with memory of their own nodes.
+    cpus: Vec<CpuId>,
     region: Region,
     line: Bytes,
     /// From one element of the chaser's list to the next.
@@ -46,7 +63,8 @@ struct Course<'a> {
 }
 
 impl Course<'_> {
-    fn tasks(&self) -> Vec<Task> {
+    /// The task of each requester: so many loads of the first.
+    fn tasks(&self, loads: u64) -> Vec<Task> {
         let array = self.plan.settings.array;
         let Traffic { reads, writes, pause } = self.plan.settings.traffic;
         let task = |(requester, &cpu): (usize, &CpuId)| Task {
@@ -57,13 +75,13 @@ impl Course<'_> {
             stride: if requester == 0 { self.spaced } else { self.line },
             elements: array.0 / if requester == 0 { self.spaced.0 } else { self.line.0 },
             first: self.done[requester],
-            count: if requester == 0 { LOADS } else { ENDLESS },
+            count: if requester == 0 { loads } else { ENDLESS },
         };
-        self.plan.placement.locals.iter().enumerate().map(task).collect()
+        self.cpus.iter().enumerate().map(task).collect()
     }
 
-    fn sample(&mut self, platform: &mut dyn Platform) -> Result<Sample, crate::PlatformError> {
-        let measurements = platform.run(Phase { tasks: &self.tasks(), first_finisher_stops_all: true })?;
+    fn sample(&mut self, platform: &mut dyn Platform, loads: u64) -> Result<Sample, crate::PlatformError> {
+        let measurements = platform.run(Phase { tasks: &self.tasks(loads), first_finisher_stops_all: true })?;
         for (done, measurement) in self.done.iter_mut().zip(&measurements) {
             *done += measurement.steps;
         }

@@ -15,7 +15,8 @@ pub struct Placement {
     /// The requesters; each works on lines of its own.
     pub locals: Vec<CpuId>,
     /// The owners or sharers. A single owner owns the lines of every requester; several own those of one requester
-    /// each, in order. Sharers share all lines, and read them in this order.
+    /// each, in order. Sharers share all lines, and read them in this order. Of a loaded latency: processors that load the memory
+    /// of their own nodes.
     pub remotes: Vec<CpuId>,
 }
 
@@ -58,6 +59,8 @@ pub struct Settings {
     pub chunk: Bytes,
     /// The traffic under which a loaded latency is measured.
     pub traffic: Traffic,
+    /// Loads of a sample of a loaded latency.
+    pub loaded_loads: u64,
     /// Round trips of each line of a sample of `ping-pong`.
     pub round_trips: u64,
     /// Whether to check, before the first sample, that the state was prepared indeed.
@@ -86,6 +89,7 @@ impl Settings {
             spacing: 4,
             array: Bytes::from_mib(64),
             stride: Bytes(256),
+            loaded_loads: 8 << 10,
             round_trips: 1000,
             check: true,
             ..Self::simulated()
@@ -110,6 +114,7 @@ impl Settings {
             stride: Bytes(128),
             chunk: Bytes::from_mib(16),
             traffic: Traffic { reads: 1, writes: 0, pause: 0 },
+            loaded_loads: 1 << 10,
             round_trips: 64,
             check: false,
         }
@@ -291,9 +296,8 @@ impl Plan {
             let list = list(locals);
             return Err(PlanError::new("--local", list, format!("{} has one requester", self.experiment), "one CPU"));
         }
-        if self.experiment == Experiment::LoadedRead && locals.len() < 2 {
-            let problem = "no traffic: the first CPU measures, the others generate traffic";
-            return Err(PlanError::new("--local", list(locals), problem, "two or more CPUs"));
+        if self.experiment == Experiment::LoadedRead {
+            self.validate_traffic(layout)?;
         }
         if self.experiment.is_ping_pong() && (remotes.len() != 1 || remotes[0] == locals[0]) {
             let problem = "ping-pong needs one local and one remote CPU";
@@ -316,6 +320,25 @@ impl Plan {
             let problem = format!("in state {state} a line has one owner");
             let accepted = format!("one remote CPU, or one for each of the {} local ones", locals.len());
             return Err(PlanError::new("--remote", list(remotes), problem, accepted));
+        }
+        Ok(())
+    }
+
+    /// The first processor measures, the others load the memory of the home, and the remote ones that of their own nodes.
+    fn validate_traffic(&self, layout: &Layout) -> Result<(), PlanError> {
+        let Placement { locals, remotes, .. } = &self.placement;
+        if locals.len() + remotes.len() < 2 {
+            let problem = "no traffic: the first CPU measures, the others generate traffic";
+            return Err(PlanError::new("--local", list(locals), problem, "two or more CPUs"));
+        }
+        if let Some(both) = remotes.iter().find(|remote| locals.contains(remote)) {
+            let problem = "a CPU loads the memory of the home or that of its own node";
+            return Err(PlanError::new("--remote", both.to_string(), problem, "CPUs other than the local ones"));
+        }
+        let without = |cpu: &&CpuId| layout.node_of(**cpu).is_none_or(|node| !layout.has_memory(node));
+        if let Some(cpu) = remotes.iter().find(without) {
+            let problem = "its node has no memory that it could load";
+            return Err(PlanError::new("--remote", cpu.to_string(), problem, "CPUs of nodes with memory"));
         }
         Ok(())
     }

@@ -7,9 +7,9 @@ use crate::error::ExperimentError;
 use crate::published::PublishedTable;
 use crate::tables::{
     Shape, cluster_costs, cluster_programs, directory_states, distance, generations, ideal, interventions,
-    invalidation_time, invalidations, local, programs, read_latencies, remote_cache, restart_curves, router_delay,
-    routing_tables, sci_costs, sci_programs, seidl, servers, shared_region, sharing, stride_diagram, transposes,
-    upgrades, utilisation, wait_time,
+    invalidation_time, invalidations, loaded_latencies, local, programs, read_latencies, remote_cache, restart_curves,
+    router_delay, routing_tables, sci_costs, sci_programs, seidl, servers, shared_region, sharing, stride_diagram,
+    transposes, upgrades, utilisation, wait_time,
 };
 
 /// A published table, what its cells mean, and its form.
@@ -212,6 +212,7 @@ pub const ENTRIES: &[Entry] = entries! {
     "lai/figure-7" => cluster_programs::ClusterPrograms, None;
     "lai/figure-8" => cluster_programs::ClusterPrograms, None;
     "servers/table-mlc" => servers::Mlc, None;
+    "servers/table-loaded" => loaded_latencies::LoadedLatencies, None;
     "servers/table-rome" => servers::Rome, None;
 };
 

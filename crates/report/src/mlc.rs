@@ -1,5 +1,5 @@
-//! The layout in which Intel MLC (Memory Latency Checker, version 3.7) prints: latency and bandwidth matrices, loaded latencies, and
-//! transfers between caches by the home of the line.
+//! The layout in which Intel MLC (Memory Latency Checker, version 3.7) prints: latency matrix, peak bandwidths by mix, bandwidth
+//! matrix, loaded latencies, and transfers between caches by the home of the line.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -12,6 +12,7 @@ pub fn mlc(title: &str, records: &[Record]) -> String {
     let nodes = nodes_of(records);
     let mut text = format!("{title}\n");
     matrix(&mut text, records, &nodes, &["lmbench-read"], "Measuring idle latencies (in ns)...");
+    peaks(&mut text, records);
     let bandwidths = "Measuring Memory Bandwidths between nodes within system\nBandwidths are in MB/sec (1 MB/sec = 1,000,000 \
                       Bytes/sec)\nUsing all the CPUs of a node\nUsing Read-only traffic type";
     matrix(&mut text, records, &nodes, &["bwmp-read", "bw-read"], bandwidths);
@@ -63,6 +64,38 @@ fn line(cells: impl Iterator<Item = String>) -> String {
     cells.collect::<Vec<_>>().join("\t")
 }
 
+/// Bandwidths of memory without delays, by the mix of its reads and writes: a store reads its line, and writes it back later.
+fn peaks(text: &mut String, records: &[Record]) {
+    const MIXES: [(&str, u32, u32); 4] = [
+        ("ALL Reads        ", 1, 0),
+        ("3:1 Reads-Writes ", 2, 1),
+        ("2:1 Reads-Writes ", 1, 1),
+        ("1:1 Reads-Writes ", 0, 1),
+    ];
+    let found: Vec<(&str, f64)> = MIXES
+        .into_iter()
+        .filter_map(|(name, loads, stores)| {
+            let of_mix = |record: &&Record| {
+                let at = &record.parameters;
+                record.experiment == "loaded-traffic"
+                    && (at.reads, at.writes, at.pause_cycles) == (Some(loads), Some(stores), Some(0))
+            };
+            let lines = f64::from(loads + 2 * stores) / f64::from(loads + stores);
+            of(records, "loaded").find(of_mix).map(|record| (name, record.median * lines))
+        })
+        .collect();
+    if found.is_empty() {
+        return;
+    }
+    text.push_str(
+        "\nMeasuring Peak Injection Memory Bandwidths for the system\nBandwidths are in MB/sec (1 MB/sec = 1,000,000 \
+         Bytes/sec)\nUsing traffic with the following read-write ratios\n",
+    );
+    for (name, bandwidth) in found {
+        let _ = writeln!(text, "{name}:\t{bandwidth:9.1}");
+    }
+}
+
 /// Latency and bandwidth by the delay that each loading processor injects, from the most traffic to the least.
 fn loaded(text: &mut String, records: &[Record]) {
     let reads_only = || of(records, "loaded").filter(|record| record.parameters.writes == Some(0));
@@ -72,7 +105,7 @@ fn loaded(text: &mut String, records: &[Record]) {
         let traffic = reads_only()
             .find(|other| other.experiment == "loaded-traffic" && other.parameters.pause_cycles == Some(pause));
         if let Some(traffic) = traffic {
-            points.push((pause, latency.headline(), traffic.headline()));
+            points.push((pause, latency.median, traffic.median));
         }
     }
     if points.is_empty() {
@@ -158,6 +191,31 @@ mod tests {
         assert!(lines.contains(&vec!["0", "81.4", "131.1"]) && lines.contains(&vec!["1", "131.0", "81.5"]), "{text}");
         assert!(text.contains("homed in writer socket") && !text.contains("homed in reader socket"), "{text}");
         assert!(lines.contains(&vec!["1", "113.9", "-"]), "{text}");
-        assert!(!text.contains("Loaded"), "{text}");
+        assert!(!text.contains("Loaded") && !text.contains("Peak"), "{text}");
+    }
+
+    #[test]
+    fn loaded_latencies_and_the_mixes_of_peaks_are_printed() {
+        let mut records = Vec::new();
+        for (reads, writes, pause, traffic) in [(1, 0, 0, 200e3), (1, 0, 100, 50e3), (2, 1, 0, 150e3), (0, 1, 0, 90e3)]
+        {
+            for (experiment, value) in [("loaded-read", 100.0 + traffic / 1e3), ("loaded-traffic", traffic)] {
+                let mut record = sample("loaded", experiment, "UOWN", value);
+                (record.min, record.max) = (value, value);
+                let at = &mut record.parameters;
+                (at.reads, at.writes, at.pause_cycles) = (Some(reads), Some(writes), Some(pause));
+                record.unit = if experiment == "loaded-read" { Unit::Nanoseconds } else { Unit::MegabytesPerSecond };
+                records.push(record);
+            }
+        }
+        let text = mlc("two sockets", &records);
+        let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert!(
+            lines.contains(&vec!["00000", "300.00", "200000.0"]) && lines.contains(&vec!["00100", "150.00", "50000.0"])
+        );
+        assert!(lines.contains(&vec!["ALL", "Reads", ":", "200000.0"]), "{text}");
+        // Two loads and a store are three reads of memory and a write.
+        assert!(lines.contains(&vec!["3:1", "Reads-Writes", ":", "200000.0"]), "{text}");
+        assert!(lines.contains(&vec!["1:1", "Reads-Writes", ":", "180000.0"]) && !text.contains("2:1"), "{text}");
     }
 }

@@ -413,6 +413,20 @@ fn servers_survive() {
     }
 }
 
+/// Servers whose snoop filters, inclusive caches and probe filters have sets of one line, for which requests wait.
+#[test]
+fn servers_with_room_for_one_line_survive() {
+    let cases: [(&str, &[(&str, &str)]); 3] = [
+        ("xeon-8180-2s", &[("l3_slice.filter_ways", "1"), ("l3_slice.ways", "1"), ("l3_slice.size_kib", "1024")]),
+        ("xeon-e5-2699v3-2s", &[("l3_slice.ways", "1"), ("l3_slice.size_kib", "2048")]),
+        ("epyc-7702-2s", &[("home.ways", "1")]),
+    ];
+    for (name, changes) in cases {
+        let description = machine::resolve_changed(name, name, "", changes).unwrap().description;
+        server_survives(&format!("{name} {changes:?}"), &description, 40);
+    }
+}
+
 /// Eight sockets of 64 cores, with three links each.
 #[test]
 fn the_largest_servers_survive() {

@@ -19,6 +19,12 @@ const LEAST_TRAFFIC: Bytes = Bytes::from_mib(8);
 const PAUSES: [u32; 7] = [4096, 1024, 256, 128, 64, 16, 0];
 /// The mixes of reads and writes of such curves.
 const MIXES: [(u32, u32); 3] = [(1, 0), (2, 1), (1, 1)];
+/// The delays that Intel MLC injects between accesses for its loaded latencies, in cycles.
+const DELAYS: [u32; 19] =
+    [0, 2, 8, 15, 50, 100, 200, 300, 400, 500, 700, 1000, 1300, 1700, 2500, 3500, 5000, 9000, 20_000];
+/// Loads and stores of Intel MLC's peak injection bandwidths beside reads alone. A store reads its line and writes it back, so that
+/// memory sees three reads to a write, two, and one.
+const PEAKS: [(u32, u32); 3] = [(2, 1), (1, 1), (0, 1)];
 /// Lines that a sample of a bandwidth moves, if they are to come from memory: a millisecond of one processor, which weighs
 /// far more than getting up to speed and is seldom interrupted.
 const STREAMED_LINES: u64 = 256 << 10;
@@ -201,14 +207,47 @@ pub(super) fn loaded(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
     }
     for (reads, writes) in MIXES.into_iter().take(scope.mixes) {
         for pause in PAUSES.into_iter().step_by(scope.every_pause) {
-            let share = Bytes(TRAFFIC.0 / locals.len() as u64 / layout.line.0 * layout.line.0).max(LEAST_TRAFFIC);
-            let array = scope.settings.array.min(share);
+            let array = scope.settings.array.min(share_of(layout, locals.len() as u64));
             let settings = Settings { traffic: Traffic { reads, writes, pause }, array, ..scope.settings.clone() };
             let placement = Placement { home, locals: locals.clone(), remotes: Vec::new() };
             collector.add_with(Series::Loaded, Experiment::LoadedRead, State::Uown, placement, settings);
         }
     }
     collector.plans
+}
+
+/// What Intel MLC prints of all processors under load ([`load_of_all`]): the latency by the delay between accesses, and the bandwidths
+/// of its mixes of reads and writes.
+pub(super) fn under_load(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
+    let mut collector = Collector::new(layout, scope);
+    let Some(placement) = load_of_all(layout) else { return collector.plans };
+    let requesters = (placement.locals.len() + placement.remotes.len()) as u64;
+    let array = scope.settings.array.min(share_of(layout, requesters));
+    let reads = DELAYS.into_iter().step_by(scope.every_pause).map(|pause| (1, 0, pause));
+    let peaks = PEAKS.into_iter().map(|(reads, writes)| (reads, writes, 0));
+    for (reads, writes, pause) in reads.chain(peaks) {
+        let settings = Settings { traffic: Traffic { reads, writes, pause }, array, ..scope.settings.clone() };
+        collector.add_with(Series::Loaded, Experiment::LoadedRead, State::Uown, placement.clone(), settings);
+    }
+    collector.plans
+}
+
+/// All processors that load the memory of their own nodes, as a placement of [`Experiment::LoadedRead`]: the first one of the first
+/// node with memory measures, and other threads of its core are left out. `None` where there is no other.
+pub fn load_of_all(layout: &Layout) -> Option<Placement> {
+    let usable = |node: &NodeId| layout.has_memory(*node) && !layout.cpus_of(*node).is_empty();
+    let home = layout.nodes().find(usable)?;
+    let local = *layout.cpus_of(home).first()?;
+    let disturbs = |cpu: CpuId| layout.relation(local, cpu) == Relation::SmtSibling;
+    let of_node = |node: NodeId| layout.cpus_of(node).iter().copied().filter(|&cpu| !disturbs(cpu));
+    let others = layout.nodes().filter(|node| *node != home && usable(node));
+    let placement = Placement { home, locals: of_node(home).collect(), remotes: others.flat_map(of_node).collect() };
+    (placement.locals.len() + placement.remotes.len() > 1).then_some(placement)
+}
+
+/// The array of each of so many processors that load memory.
+fn share_of(layout: &Layout, requesters: u64) -> Bytes {
+    Bytes(TRAFFIC.0 / requesters / layout.line.0 * layout.line.0).max(LEAST_TRAFFIC)
 }
 
 /// Lines that another cache has, read by the first processor of each node: clean and modified ones of another core of its node, and
@@ -285,10 +324,11 @@ impl Collector<'_> {
         homes
     }
 
-    /// A bandwidth over so much memory that it comes from there, whatever the caches hold.
+    /// A bandwidth over so much memory that it comes from there, whatever the caches hold. Those of a simulated machine are empty, and
+    /// nothing interrupts it: it takes the lines of any bandwidth.
     fn add_streaming(&mut self, series: Series, experiment: Experiment, placement: Placement) {
-        let lines = self.scope.settings.lines.unwrap_or(STREAMED_LINES / experiment.arrays());
-        let settings = Settings { lines: Some(lines), ..self.scope.settings.clone() };
+        let streamed = self.layout.real.then_some(STREAMED_LINES / experiment.arrays());
+        let settings = Settings { lines: self.scope.settings.lines.or(streamed), ..self.scope.settings.clone() };
         self.add_with(series, experiment, State::Uown, placement, settings);
     }
 }

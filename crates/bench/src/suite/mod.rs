@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-pub use machine_plans::areas;
+pub use machine_plans::{areas, load_of_all};
 pub use random_sharers::{random_sharers, upgrade_latency};
 pub use scope::SuiteScope;
 
@@ -134,7 +134,7 @@ impl Suite {
             Self::Bandwidth => &[of_any::bandwidth],
             Self::Loaded => &[of_any::loaded],
             Self::Regions => &[of_any::regions],
-            Self::Mlc => &[of_any::nodes, of_any::loaded, of_any::transfers],
+            Self::Mlc => &[of_any::nodes, of_any::under_load, of_any::transfers],
             Self::Overview => OVERVIEW,
             Self::All if real => EVERYTHING,
             Self::All => THESIS,

@@ -1,6 +1,7 @@
 //! `ccnuma verify`: every reachable state of a protocol, and random programs on machines that run it.
 
 mod random;
+mod servers;
 
 use std::io::Write;
 
@@ -12,7 +13,7 @@ use verify::{Config, ConfigError, Consistency, Litmus, Outcome, Protocol, Run};
 use crate::failure::Failure;
 use crate::output::{Output, OutputFlags, print};
 use crate::progress;
-use random::{RandomFlags, RandomRun};
+use random::{RandomFlags, RandomRun, in_range};
 
 /// Model-check a coherence protocol: explore all reachable states and print a shortest counterexample if there is one. Or test
 /// it with random programs on a simulated machine (--random).
@@ -36,9 +37,11 @@ Examples:
   ccnuma verify hybrid/IR --litmus message-passing
   ccnuma verify --all                          every protocol
   ccnuma verify --random hybrid/RAC --seeds 50 --nodes 64 --lines 4096 --stats
+  ccnuma verify --random server/zen --nodes 8 --cores 64    eight sockets
   ccnuma verify --random --json                every simulated protocol, all loads and stores checked
 
---random accepts any FLASH protocol at full size (cv=N, cv=N/LB and limited-pointer=N for any N; with /IC, /IR, /RAC), and origin.
+--random accepts any FLASH protocol at full size (cv=N, cv=N/LB and limited-pointer=N for any N; with /IC, /IR, /RAC), origin, the
+systems of clusters (cluster/mig-rep, cluster/r-numa ...), and those of servers, of which server/cod and server/snc divide sockets.
 In its rows, `states` is the number of loads and stores checked, `depth` the number of misses on the most contended line.
 
 Exit code 1 if a property is violated. Litmus tests may violate sequential consistency in protocols that do not guarantee it."

@@ -11,6 +11,7 @@ pub mod ideal;
 pub mod interventions;
 pub mod invalidation_time;
 pub mod invalidations;
+pub mod loaded_latencies;
 pub mod local;
 pub mod programs;
 pub mod read_latencies;

@@ -17,7 +17,7 @@ pub struct Mlc;
 pub struct Rome;
 
 /// Rows and machines.
-const MACHINES: [(&str, &str); 4] = [
+pub(super) const MACHINES: [(&str, &str); 4] = [
     ("E5-2699 v3", "xeon-e5-2699v3-2s"),
     ("8180", "xeon-8180-2s"),
     ("6252N", "xeon-6252n-2s"),

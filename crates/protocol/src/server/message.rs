@@ -106,8 +106,8 @@ message_kinds! {
     Upgrade = "InvItoE", Request, false;
     /// Writeback of a modified line of which the cluster keeps nothing.
     WritebackInvalid = "WbMtoI", Response, true;
-    /// Writeback of a modified line of which cores of the cluster keep clean copies.
-    WritebackKeep = "WbMtoE", Response, true;
+    /// Writeback of a modified line of which cores of the cluster keep clean shared copies.
+    WritebackKeep = "WbMtoS", Response, true;
     /// Requester's acknowledgement that it has what was granted: the home may serve the next request of the line.
     CompletionAck = "CmpAck", Response, false;
 

@@ -37,7 +37,7 @@ fn points<'a>(records: &[&'a Record]) -> Vec<Point<'a>> {
 pub(super) fn table(records: &[&Record]) -> Option<Table> {
     let points = points(records);
     let first = points.first()?;
-    let others = first.latency.locals.len() - 1;
+    let others = first.latency.locals.len() + first.latency.remotes.len() - 1;
     let scale = Scale::of_bandwidths(points.iter().map(|point| point.traffic_mb_per_s));
     let columns = vec![
         Column::text("reads : writes"),

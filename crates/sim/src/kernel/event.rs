@@ -43,6 +43,9 @@ pub enum PageEvent {
 
 /// An event of a node's controller, as a kind with two operands.
 pub trait NodeEvent: Copy {
+    /// Whether the end of a fill counts as a probe of its processor. Processors then run ahead up to it; otherwise not at all
+    /// between the answer to a miss and its end.
+    const FILLS_ARE_PROBES: bool = false;
     /// The kind (0 to 11), and the operands, the first below 2^28.
     fn pack(self) -> (u8, u32, u32);
     /// The event that was packed.

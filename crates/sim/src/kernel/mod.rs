@@ -144,7 +144,7 @@ impl<M: Message, E: NodeEvent> Kernel<M, E> {
 
     #[inline(always)]
     fn push(&mut self, time: Time, rank: Rank, event: Event<E>) {
-        self.begin_probe(&event);
+        self.begin_probe(time, &event);
         self.queue.push(time, rank, event.into());
     }
 
@@ -153,7 +153,7 @@ impl<M: Message, E: NodeEvent> Kernel<M, E> {
     pub fn pop(&mut self) -> Option<(Time, Event<E>)> {
         let (time, event) = self.queue.pop()?;
         let event = event.into();
-        self.end_probe(&event);
+        self.end_probe(time, &event);
         Some((time, event))
     }
 

@@ -1,11 +1,12 @@
 //! Probes under way: scheduled events that may change the copies of processors from outside.
 //!
-//! A processor runs ahead of the rest of the machine as long as no probe can reach it. Events that may reach it within the
+//! A processor runs ahead of the rest of the machine as long as no probe can reach it: up to the time of one that acts on it
+//! alone, and not at all under one whose time is not known. Events that may reach it within the
 //! look-ahead are in the queue; the kernel counts them by node when they are scheduled and when they occur, from a property
 //! of the event ([`NodeEvent::reach`]) and, for messages, of the message ([`Message::probes`]). A controller
 //! therefore cannot forget one. An interconnect without an event for each message counts by the message alone.
 
-use units::{CpuId, NodeId};
+use units::{CpuId, NodeId, Time};
 
 use super::{EnvelopeId, Event, Kernel, Message, NodeEvent, PageEvent};
 
@@ -24,15 +25,16 @@ pub enum Reach {
     Everywhere,
 }
 
-/// Numbers of probes under way.
+/// Probes under way.
 #[derive(Debug)]
 pub(super) struct Probes {
-    by_processor: Vec<u32>,
+    /// By processor, the times of the events that act on it alone.
+    by_processor: Vec<Vec<Time>>,
     by_node: Vec<u32>,
     everywhere: u32,
 }
 
-/// The count that a probe is in.
+/// The processors that a probe acts on.
 #[derive(Clone, Copy)]
 enum Place {
     Processor(CpuId),
@@ -43,37 +45,55 @@ enum Place {
 impl Probes {
     /// No probes, of a machine with `agents` agents on `nodes` nodes.
     pub(super) fn none(agents: usize, nodes: usize) -> Self {
-        Self { by_processor: vec![0; agents], by_node: vec![0; nodes], everywhere: 0 }
+        Self { by_processor: vec![Vec::new(); agents], by_node: vec![0; nodes], everywhere: 0 }
     }
 
-    /// The count for a reach: of one processor, of one node, or of all.
+    /// A probe begins, which acts at `time`.
     #[inline(always)]
-    fn count(&mut self, place: Place) -> &mut u32 {
+    fn begin(&mut self, place: Place, time: Time) {
         match place {
-            Place::Processor(cpu) => &mut self.by_processor[cpu.index()],
-            Place::Node(node) => &mut self.by_node[node.index()],
-            Place::Everywhere => &mut self.everywhere,
+            Place::Processor(cpu) => self.by_processor[cpu.index()].push(time),
+            Place::Node(node) => self.by_node[node.index()] += 1,
+            Place::Everywhere => self.everywhere += 1,
         }
     }
 
-    /// Whether any is under way to processor `cpu` of `node`.
+    /// A probe that acts at `time` ends.
+    #[inline(always)]
+    fn end(&mut self, place: Place, time: Time) {
+        match place {
+            Place::Processor(cpu) => {
+                let times = &mut self.by_processor[cpu.index()];
+                if let Some(found) = times.iter().position(|&other| other == time) {
+                    times.swap_remove(found);
+                }
+            }
+            Place::Node(node) => self.by_node[node.index()] -= 1,
+            Place::Everywhere => self.everywhere -= 1,
+        }
+    }
+
+    /// The time before which no probe under way acts on processor `cpu` of `node`: zero if that is not known.
     #[inline]
-    pub(super) fn reach(&self, cpu: CpuId, node: NodeId) -> bool {
-        self.everywhere > 0 || self.by_node[node.index()] > 0 || self.by_processor[cpu.index()] > 0
+    fn soonest(&self, cpu: CpuId, node: NodeId) -> Time {
+        if self.everywhere > 0 || self.by_node[node.index()] > 0 {
+            return Time::ZERO;
+        }
+        self.by_processor[cpu.index()].iter().copied().fold(Time::MAX, Time::min)
     }
 
     /// Number of probes under way.
     pub(super) fn total(&self) -> usize {
-        let one_by_one = self.by_node.iter().chain(&self.by_processor).sum::<u32>();
-        self.everywhere as usize + one_by_one as usize
+        let (of_nodes, of_processors) = (self.by_node.iter().sum::<u32>(), self.by_processor.iter().map(Vec::len));
+        (self.everywhere + of_nodes) as usize + of_processors.sum::<usize>()
     }
 }
 
 impl<M: Message, E: NodeEvent> Kernel<M, E> {
-    /// Whether a probe is under way to `cpu`.
+    /// The time before which no probe under way acts on `cpu`: zero where a probe's time is not known.
     #[inline]
-    pub fn reaches(&self, cpu: CpuId) -> bool {
-        self.probes.reach(cpu, self.node_of(cpu))
+    pub fn soonest_probe(&self, cpu: CpuId) -> Time {
+        self.probes.soonest(cpu, self.node_of(cpu))
     }
 
     /// Number of probes under way.
@@ -81,19 +101,19 @@ impl<M: Message, E: NodeEvent> Kernel<M, E> {
         self.probes.total()
     }
 
-    /// An event that acts on processors is scheduled.
+    /// An event that acts on processors at `time` is scheduled.
     #[inline(always)]
-    pub(super) fn begin_probe(&mut self, event: &Event<E>) {
+    pub(super) fn begin_probe(&mut self, time: Time, event: &Event<E>) {
         if let Some(place) = self.probed(event) {
-            *self.probes.count(place) += 1;
+            self.probes.begin(place, time);
         }
     }
 
-    /// An event that acts on processors occurs.
+    /// An event that acts on processors at `time` occurs.
     #[inline(always)]
-    pub(super) fn end_probe(&mut self, event: &Event<E>) {
+    pub(super) fn end_probe(&mut self, time: Time, event: &Event<E>) {
         if let Some(place) = self.probed(event) {
-            *self.probes.count(place) -= 1;
+            self.probes.end(place, time);
         }
     }
 
@@ -102,7 +122,7 @@ impl<M: Message, E: NodeEvent> Kernel<M, E> {
     pub fn begin_passage(&mut self, id: EnvelopeId) {
         let envelope = self.envelopes.get(id);
         if envelope.message.probes() {
-            *self.probes.count(Place::Node(envelope.to)) += 1;
+            self.probes.begin(Place::Node(envelope.to), self.now);
         }
     }
 
@@ -111,7 +131,7 @@ impl<M: Message, E: NodeEvent> Kernel<M, E> {
     pub fn end_passage(&mut self, id: EnvelopeId) {
         let envelope = self.envelopes.get(id);
         if envelope.message.probes() {
-            *self.probes.count(Place::Node(envelope.to)) -= 1;
+            self.probes.end(Place::Node(envelope.to), self.now);
         }
     }
 
@@ -121,6 +141,7 @@ impl<M: Message, E: NodeEvent> Kernel<M, E> {
         let event = match event {
             Event::Node(event) => event,
             Event::Page(event) => return self.probed_by_kernel(*event).map(Place::Node),
+            Event::Filled(cpu, _) if E::FILLS_ARE_PROBES => return Some(Place::Processor(*cpu)),
             _ => return None,
         };
         Some(Place::Node(match event.reach()? {

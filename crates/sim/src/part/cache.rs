@@ -207,6 +207,15 @@ impl Cache {
         Some((way, Tag(tag)))
     }
 
+    /// Whether `line` is absent, and so many lines of its set have work under way (`busy` are all that do) that they need every
+    /// slot.
+    #[inline]
+    pub fn lacks_room(&self, line: u64, busy: impl ExactSizeIterator<Item = u64>) -> bool {
+        busy.len() >= self.ways
+            && busy.filter(|&other| self.shares_set(other, line)).count() >= self.ways
+            && self.probe(line).is_none()
+    }
+
     /// Frees a slot for `line`: an empty one, otherwise the one that the replacement policy selects; never a `reserved`
     /// one. Returns the slot with the evicted line; `None` if every slot is reserved.
     pub fn make_room(

@@ -75,8 +75,9 @@ impl System<Servers> {
         let Servers { places, clusters, slice_trackers, sent, timing, .. } = &mut self.controllers;
         let (slice, home) = (places.slice(line), places.home(line));
         let state = &mut clusters[cluster.index()];
+        let begins = needs_tracker(message.kind) && !state.is_active(line);
         let full = state.slices[usize::from(slice)].active.len() >= *slice_trackers;
-        if full && needs_tracker(message.kind) && !state.is_active(line) {
+        if begins && (full || state.lacks_room(slice, line)) {
             state.slices[usize::from(slice)].waiting.push_back(message);
             return Ok(());
         }
@@ -208,7 +209,7 @@ impl System<Servers> {
         self.send_all(self.controllers.places.slice_place(cluster, slice), at, out);
     }
 
-    /// Offers the messages that wait for a line again, snoops first, and a request that waits for a tracker.
+    /// Offers the messages that wait for a line again, snoops first, and a request that waits for a tracker or for room.
     fn offer_again(&mut self, cluster: NodeId, slice: u16, line: LineAddr, at: Time) {
         let Servers { clusters, inbox, slice_trackers, .. } = &mut self.controllers;
         let state = &mut clusters[cluster.index()].slices[usize::from(slice)];
@@ -225,8 +226,11 @@ impl System<Servers> {
         let (line, now) = (message.line, self.kernel.now);
         let Servers { places, homes, home_trackers, sent, timing, fabric, opportunistic, .. } = &mut self.controllers;
         let (controller, _) = places.memory(line);
-        let full = homes.controller(home, controller).active.len() >= *home_trackers;
-        if full && needs_tracker(message.kind) && !homes.is_active(line) {
+        let begins = needs_tracker(message.kind) && !homes.is_active(line);
+        let filtered = places.design.home == server::HomeKind::ProbeFilter;
+        let state = homes.controller(home, controller);
+        let waits = state.active.len() >= *home_trackers || filtered && state.lacks_room(line);
+        if begins && waits {
             homes.controller(home, controller).waiting.push_back(message);
             return Ok(());
         }

@@ -24,6 +24,9 @@ pub enum ServerEvent {
 }
 
 impl NodeEvent for ServerEvent {
+    /// Nothing else changes a core between an answer and the end of its line.
+    const FILLS_ARE_PROBES: bool = true;
+
     #[inline]
     fn pack(self) -> (u8, u32, u32) {
         match self {

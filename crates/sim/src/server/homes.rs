@@ -73,9 +73,18 @@ pub(super) struct MemoryController {
     pub(super) active: Vec<Active>,
     /// Messages that wait for their line.
     pub(super) parked: Vec<Message>,
-    /// Requests that wait for a tracker.
+    /// Requests that wait for a tracker, or for room in the probe filter.
     pub(super) waiting: VecDeque<Message>,
     reserved: Vec<Slot>,
+}
+
+impl MemoryController {
+    /// Whether a request must wait for room in the probe filter, as [`super::slices::Cluster::lacks_room`].
+    #[inline]
+    pub(super) fn lacks_room(&self, line: LineAddr) -> bool {
+        let busy = self.active.iter().map(|active| active.line.0);
+        self.entries.as_ref().is_some_and(|entries| entries.lacks_room(line.0, busy))
+    }
 }
 
 /// The homes of all nodes.

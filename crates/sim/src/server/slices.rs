@@ -70,7 +70,7 @@ pub(super) struct Slice {
     pub(super) active: Vec<Active>,
     /// Messages that wait for their line.
     pub(super) parked: Vec<Message>,
-    /// Requests that wait for a tracker.
+    /// Requests that wait for a tracker, or for room.
     pub(super) waiting: VecDeque<Message>,
     /// The last arrival at each memory controller of what this slice has sent there.
     pub(super) arrivals: Vec<Time>,
@@ -80,6 +80,8 @@ pub(super) struct Slice {
 /// The caching agents of a core cluster.
 pub(super) struct Cluster {
     pub(super) slices: Vec<Slice>,
+    /// The store in which every line that a core has needs a place, if it is of limited size.
+    limited: Option<Room>,
     resting: LineTable<Resting>,
     random: Xoshiro256PlusPlus,
 }
@@ -120,8 +122,14 @@ impl Cluster {
             arrivals: vec![Time::ZERO; controllers],
             reserved: Vec::new(),
         };
+        let limited = match spec.kind {
+            SliceKind::Inclusive => Some(Room::L3),
+            SliceKind::Victim => Some(Room::Filter),
+            SliceKind::ShadowTags => None,
+        };
         Ok(Self {
             slices: (0..count).map(|_| slice()).collect(),
+            limited,
             resting: LineTable::new(nodes, lines),
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
         })
@@ -175,6 +183,20 @@ impl Cluster {
         }
     }
 
+    /// Whether a core's request must wait for room: the line has no place in the store in which cores' lines need one, and every
+    /// place of its set is or will be another's with work under way. Nothing else waits for room, so that all that work ends
+    /// (as explored, with room for one of two lines).
+    #[inline]
+    pub(super) fn lacks_room(&self, slice: u16, line: LineAddr) -> bool {
+        let Slice { tags, filter, active, .. } = &self.slices[usize::from(slice)];
+        let store = match (self.limited, filter) {
+            (Some(Room::L3), _) => tags,
+            (Some(Room::Filter), Some(filter)) => filter,
+            _ => return false,
+        };
+        store.lacks_room(line.0, active.iter().map(|active| active.line.0))
+    }
+
     /// Brings the tags of a slice up to date with a line. Returns the line that must be replaced, and where.
     pub(super) fn settle(&mut self, slice: u16, line: LineAddr) -> Option<(LineAddr, Room)> {
         let CachingLine { l3, cores, external, .. } = self.get(slice, line).state;
@@ -195,7 +217,8 @@ impl Cluster {
         match (store.probe(line.0), wanted) {
             (Some(found), false) => store.empty(found.slot),
             (None, true) => {
-                // A line with work under way is not replaced. If all are, the new one is in a buffer for now.
+                // A line with work under way is not replaced. If all are (others' snoops wait for no room), the new one is in a
+                // buffer for now.
                 reserved.clear();
                 reserved.extend(active.iter().filter_map(|active| Some(store.probe(active.line.0)?.slot)));
                 let (slot, victim) = store.make_room(line.0, |slot| reserved.contains(&slot), &mut self.random)?;

@@ -7,7 +7,7 @@ use units::{CpuId, Duration, Time};
 
 use super::{Controller, System};
 use crate::account::{Cause, MeasuredPart, Measuring, ProcessorCounters, ThreadCounts};
-use crate::kernel::Event;
+use crate::kernel::{Event, NodeEvent};
 use crate::observe::{IntervalEvent, Meter};
 use crate::os::SchedulingCounters;
 use crate::processor::{Processor, Wait};
@@ -226,13 +226,14 @@ impl<C: Controller> System<C> {
         let node = self.node_of(cpu);
         let next = self.kernel.peek_time().unwrap_or(Time::MAX);
         let calm = |processor: &Processor| match C::PROBES_INCLUDE_ANSWERS {
-            true => processor.is_waiting_far(),
+            true => C::Event::FILLS_ARE_PROBES || processor.is_waiting_far(),
             false => processor.is_quiet(),
         };
-        let undisturbed = !self.kernel.reaches(cpu)
-            && !self.controllers.is_disturbing(node)
+        let undisturbed = !self.controllers.is_disturbing(node)
             && self.processors[cpu.index()].as_ref().is_some_and(|processor| calm(processor));
-        let horizon = if undisturbed { Time(next.0.saturating_add(self.controllers.lookahead().0)) } else { next };
+        let probed = self.kernel.soonest_probe(cpu);
+        let ahead = Time(next.0.saturating_add(self.controllers.lookahead().0)).min(probed);
+        let horizon = if undisturbed { ahead.max(next) } else { next };
         // The limit brings back a thread that spins while all others wait.
         let horizon =
             if self.threads.process.is_some() { horizon.min(Time(self.kernel.now.0 + TURN.0)) } else { horizon };

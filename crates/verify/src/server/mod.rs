@@ -2,8 +2,8 @@
 //! keeps order only where the protocol needs it.
 //!
 //! The model runs the handlers of the protocol crate, the same that the timing simulator runs. With one line, replacements
-//! occur at any time, so that capacity has no part in it. With two lines, every L3, snoop filter, probe filter and directory
-//! cache has room for one, and a message that would exceed it waits for a replacement.
+//! occur at any time, so that capacity has no part in it. With two lines, every snoop filter, inclusive L3 and probe filter has
+//! room for one, and a request of the other line waits for a replacement.
 
 mod check;
 mod codec;
@@ -79,7 +79,7 @@ const fn registered<const VARIANT: usize>(name: &'static str, description: &'sta
                 Access::UncachedRead,
             ],
         },
-        configurations: || vec![loads_and_stores(2, 1, 1), loads_and_stores(2, 2, 1), loads_and_stores(3, 2, 1)],
+        configurations: || vec![loads_and_stores(2, 2, 1), loads_and_stores(2, 1, 1), loads_and_stores(3, 2, 1)],
         faults: || fault::faults(&VARIANTS[VARIANT]).into_iter().map(|planted| planted.fault).collect(),
         consistency: Consistency::Sequential,
         explore: |config| explore(&ServerModel::new(config, VARIANTS[VARIANT]), config.state_limit),

@@ -3,15 +3,15 @@
 
 use protocol::contract::Started;
 use protocol::server::{
-    CachingOutcome, CachingSite, CoreOutcome, CoreSite, HomeKind, HomeOutcome, HomeSite, Lane, Message, Replaced,
-    access, at_caching_agent, at_core, at_home, evict, evict_directory_cache, evict_filter, evict_l3,
-    evict_probe_filter,
+    CachingLine, CachingOutcome, CachingSite, CoreOutcome, CoreSite, HomeKind, HomeOutcome, HomeSite, L3, L3Copy, Lane,
+    Message, Replaced, access, at_caching_agent, at_core, at_home, evict, evict_directory_cache, evict_filter,
+    evict_l3, evict_probe_filter,
 };
 use protocol::{Access, Agent, ProtocolError};
 use units::{CpuId, LineAddr, NodeId};
 
 use super::fault::{AtAgent, AtCore, AtHome, Plant};
-use super::state::{JUST_STORED, LATEST, STALE, ServerState, ServerStep};
+use super::state::{JUST_STORED, LATEST, LineState, STALE, ServerState, ServerStep};
 use super::{HOME, ServerModel, codec};
 use crate::model::{Property, Violation};
 
@@ -63,10 +63,8 @@ impl ServerModel {
         for cluster in 0..self.clusters {
             let site = Self::agent_site(cluster, line);
             let before = state.lines[line].agents[cluster];
-            let victim = self.design.l3 == protocol::server::L3::Victim;
-            for (filter, possible) in
-                [(false, before.l3 != protocol::server::L3Copy::None), (true, victim && before.cores != 0)]
-            {
+            let victim = self.design.l3 == L3::Victim;
+            for (filter, possible) in [(false, before.l3 != L3Copy::None), (true, victim && before.cores != 0)] {
                 if !possible {
                     continue;
                 }
@@ -121,6 +119,9 @@ impl ServerModel {
         message: &Message,
         visit: &mut impl FnMut(ServerStep, After),
     ) -> bool {
+        if self.lacks_room(state, message) {
+            return false;
+        }
         let mut rest = state.clone();
         rest.take(index);
         let line = message.line.index();
@@ -150,9 +151,6 @@ impl ServerModel {
                     Ok(CachingOutcome::Busy) => return false,
                     Ok(CachingOutcome::Done(_)) => {
                         let after = self.at_agent(rest, cluster.index(), line, at, sent);
-                        if self.is_full(state, &after) {
-                            return false;
-                        }
                         self.finish(after)
                     }
                     Err(violation) => Err(violation),
@@ -160,18 +158,12 @@ impl ServerModel {
                 visit(ServerStep::Deliver(*message, false), after);
                 true
             }
-            _ => self.deliver_home(state, &rest, message, visit),
+            _ => self.deliver_home(&rest, message, visit),
         }
     }
 
     /// Visits the arrival of a message at the home, which may snoop opportunistically.
-    fn deliver_home(
-        &self,
-        state: &ServerState,
-        rest: &ServerState,
-        message: &Message,
-        visit: &mut impl FnMut(ServerStep, After),
-    ) -> bool {
+    fn deliver_home(&self, rest: &ServerState, message: &Message, visit: &mut impl FnMut(ServerStep, After)) -> bool {
         let line = message.line.index();
         let may_choose = matches!(self.design.home, HomeKind::Directory { .. }) && message.kind.lane() == Lane::Request;
         let mut done = None;
@@ -191,9 +183,6 @@ impl ServerModel {
                 Ok(HomeOutcome::Done(_)) => {
                     self.plant_at_home(rest, &mut after, line, Some(message), &mut sent);
                     self.send(&mut after, &sent);
-                    if self.is_full(state, &after) {
-                        return false;
-                    }
                     if done.as_ref() == Some(&after) {
                         break;
                     }
@@ -237,7 +226,7 @@ impl ServerModel {
         mut after: ServerState,
         cluster: usize,
         line: usize,
-        mut at: protocol::server::CachingLine,
+        mut at: CachingLine,
         mut sent: Vec<Message>,
     ) -> ServerState {
         let before = after.lines[line].agents[cluster];
@@ -304,25 +293,29 @@ impl ServerModel {
         Ok(after)
     }
 
-    /// Whether a step from `before` to `after` has put more lines into an L3, a snoop filter or a directory cache than
-    /// there is room for: one, if there are several lines. It waits until the other line has been replaced.
-    fn is_full(&self, before: &ServerState, after: &ServerState) -> bool {
-        if self.lines < 2 {
+    /// Whether a request must wait for room for its line: in the snoop filter or the inclusive L3 of its cluster, or in the
+    /// probe filter. Each has room for one line if there are several, and a request that has begun has reserved it. Nothing
+    /// else waits for room: what evictions and responses bring has a place until a replacement makes room.
+    fn lacks_room(&self, state: &ServerState, message: &Message) -> bool {
+        if self.lines < 2 || message.kind.lane() != Lane::Request {
             return false;
         }
-        let lines = |state: &ServerState| {
-            let filtered = self.design.l3 == protocol::server::L3::Victim;
-            let (mut most_l3, mut most_filter, mut entries) = (0, 0, 0);
-            for cluster in 0..self.clusters {
-                let at = || state.lines[..self.lines].iter().map(|line| &line.agents[cluster]);
-                most_l3 += at().filter(|line| line.l3 != protocol::server::L3Copy::None).count().saturating_sub(1);
-                most_filter += at().filter(|line| filtered && line.cores != 0).count().saturating_sub(1);
+        let others = || (0..self.lines).filter(|&line| line != message.line.index()).map(|line| &state.lines[line]);
+        let own = &state.lines[message.line.index()];
+        match message.to {
+            Agent::Interface(cluster) => {
+                let has_place = |at: &CachingLine| match self.design.l3 {
+                    L3::Inclusive => at.l3 != L3Copy::None,
+                    L3::Victim => at.cores != 0,
+                };
+                let at = |line: &LineState| line.agents[cluster.index()];
+                !has_place(&at(own)) && others().any(|line| has_place(&at(line)) || at(line).request.is_some())
             }
-            entries +=
-                state.lines[..self.lines].iter().filter(|line| line.home.entry.is_some()).count().saturating_sub(1);
-            most_l3 + most_filter + entries
-        };
-        lines(after) > lines(before)
+            _ if self.design.home == HomeKind::ProbeFilter => {
+                own.home.entry.is_none() && others().any(|line| line.home.entry.is_some() || line.home.busy.is_some())
+            }
+            _ => false,
+        }
     }
 }
 

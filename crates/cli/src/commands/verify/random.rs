@@ -12,7 +12,7 @@ use sim::random::{RandomReport, RandomTest};
 use sim::{Fault, SimError, Simulator};
 use units::Bytes;
 
-use super::Done;
+use super::{Done, servers};
 use crate::failure::Failure;
 use crate::interruption;
 
@@ -53,6 +53,8 @@ const RESET: (&str, &str) = ("miss_counters.reset_misses", "10");
 const REFETCHED: (&str, &str) = ("page_cache.threshold", "2");
 /// Processors of a cluster's node.
 const ON_A_BUS: u16 = 4;
+/// Nodes, if no number is given.
+const NODES: u16 = 16;
 
 /// How to test at random.
 #[derive(Args, Debug)]
@@ -67,9 +69,13 @@ pub struct RandomFlags {
     /// Seed of the first test (failures print it).
     #[arg(long, value_name = "SEED", default_value_t = 0, requires = "random")]
     first_seed: u64,
-    /// Nodes of the machine (processors per node: FLASH 1, Origin 2, cluster 4); on a bus: processors.
-    #[arg(long, value_name = "N", default_value_t = 16, requires = "random")]
-    nodes: u16,
+    /// Nodes of the machine (processors per node: FLASH 1, Origin 2, cluster 4); on a bus: processors; of servers: sockets
+    /// [default: 16; servers: 2].
+    #[arg(long, value_name = "N", requires = "random")]
+    nodes: Option<u16>,
+    /// Cores of a socket of a server.
+    #[arg(long, value_name = "N", default_value_t = servers::CORES, requires = "random")]
+    cores: u16,
     /// Accesses per processor.
     #[arg(long, value_name = "N", default_value_t = 1000, requires = "random")]
     references: u32,
@@ -101,7 +107,7 @@ impl RandomFlags {
         let names = name.map_or_else(|| others().chain(catalogue::names()).collect(), |name| vec![name]);
         let mut runs = Vec::new();
         for name in names {
-            for (label, machine) in machines(name, self.nodes)? {
+            for (label, machine) in machines(name, self.nodes, self.cores)? {
                 let (first_seed, seeds, references) = (self.first_seed, self.seeds, self.references);
                 let label = fault.map_or(label.clone(), |fault: Fault| format!("{label}+{}", fault.name()));
                 runs.push(RandomRun { label, machine, first_seed, seeds, lines, references, fault });
@@ -130,7 +136,7 @@ impl RandomRun {
             references: 500,
             fault: None,
         };
-        Ok(machines(protocol, 16)?.into_iter().next_back().map(run))
+        Ok(machines(protocol, None, servers::CORES)?.into_iter().next_back().map(run))
     }
 
     /// What its row is called.
@@ -205,7 +211,7 @@ impl RandomRun {
 
 /// The protocols of machines besides those of FLASH.
 fn others() -> impl Iterator<Item = &'static str> {
-    [ORIGIN, SCI].into_iter().chain(BUSES).chain(CLUSTERS.map(|(name, ..)| name))
+    [ORIGIN, SCI].into_iter().chain(BUSES).chain(CLUSTERS.map(|(name, ..)| name)).chain(servers::names())
 }
 
 /// The machine called `base` with changed keys, with what to call its test.
@@ -214,8 +220,12 @@ fn one(protocol: &str, base: &str, changes: &[(&str, &str)]) -> Result<Vec<(Stri
     Ok(vec![(format!("{protocol}: random"), resolved.description)])
 }
 
-/// The machines that run the protocol, with what to call a test of each.
-fn machines(protocol: &str, nodes: u16) -> Result<Vec<(String, Description)>, Failure> {
+/// The machines that run the protocol, with what to call a test of each. `cores` are those of a server's socket.
+fn machines(protocol: &str, nodes: Option<u16>, cores: u16) -> Result<Vec<(String, Description)>, Failure> {
+    if let Some(machine) = servers::machine(protocol, nodes.unwrap_or(servers::SOCKETS), cores)? {
+        return Ok(vec![(format!("{protocol}: random"), machine)]);
+    }
+    let nodes = nodes.unwrap_or(NODES);
     if protocol == ORIGIN {
         in_range("--nodes", u64::from(nodes), 1, 256)?;
         let families = [("R10000", "origin2000-r10k-250"), ("R12000", "origin2000-r12k-300")];
@@ -263,7 +273,7 @@ fn planted(name: &str) -> Result<Fault, Failure> {
     fault.ok_or_else(|| Failure::flag("--mutation", name, "unknown fault", accepted()))
 }
 
-fn in_range(flag: &str, value: u64, least: u64, most: u64) -> Result<(), Failure> {
+pub(super) fn in_range(flag: &str, value: u64, least: u64, most: u64) -> Result<(), Failure> {
     match (least..=most).contains(&value) {
         true => Ok(()),
         false => Err(Failure::flag(flag, value, "out of range", format!("{least} to {most}"))),

@@ -66,14 +66,16 @@ impl<S: FnMut(Message)> Caching<'_, S> {
         let version = if found == Found::Dirty { self.line.transit } else { self.line.contents };
         let (state, kept) = (self.line.state, self.line.cores != 0);
         self.line.l3 = L3Copy::None;
-        self.line.state = match (kept, state) {
+        self.line.state = match (kept, dirty) {
             (false, _) => C::Invalid,
-            (true, C::Owned) => C::Shared,
-            (true, state) => state,
+            // The next store asks the home, which has the writeback then: a cluster that could store at once could write back
+            // without end, with nothing to wait for.
+            (true, true) => C::Shared,
+            (true, false) => state,
         };
         if dirty {
             let kind = if kept { MessageKind::WritebackKeep } else { MessageKind::WritebackInvalid };
-            self.write_back(kind, version, state == C::Exclusive);
+            self.write_back(kind, version, !kept && state == C::Exclusive);
         }
     }
 

@@ -179,20 +179,16 @@ impl<S: FnMut(Message, Leaves)> Home<'_, S> {
     fn settle_writeback(&mut self, writer: NodeId) {
         let keeps = self.message.kind == MessageKind::WritebackKeep;
         if let Some(holders) = &mut self.line.entry {
-            let owned = holders.owner == Some(writer);
-            if owned && !(keeps && self.message.sole) {
+            if holders.owner == Some(writer) {
                 holders.owner = None;
             }
-            if keeps && !self.message.sole {
+            if keeps {
                 holders.sharers |= bit(writer);
             }
             if self.design.home == HomeKind::ProbeFilter && holders.all() == 0 {
                 self.line.entry = None;
             }
-        } else if matches!(self.design.home, HomeKind::Directory { .. })
-            && self.site.local != Some(writer)
-            && !(keeps && self.message.sole)
-        {
+        } else if matches!(self.design.home, HomeKind::Directory { .. }) && self.site.local != Some(writer) {
             let bits = if self.message.sole { Bits::Invalid } else { Bits::Shared };
             self.write_bits(bits);
         }
