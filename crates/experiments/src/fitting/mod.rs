@@ -9,6 +9,7 @@ mod findings;
 mod levels;
 mod list;
 mod probe;
+mod server;
 mod unloaded;
 
 pub use analysis::{Analysis, analyse, doubtful};
@@ -16,6 +17,7 @@ pub use announced::{AnnouncedCache, beside_announced};
 pub use confirmation::{Comparison, compare, disagreement};
 pub use findings::{Identity, findings};
 pub use levels::levels_in_words;
+pub use server::{Described, Mapping, describe_server};
 pub use probe::{Job, Surroundings, jobs};
 pub use unloaded::unloaded;
 
