@@ -2,6 +2,7 @@
 //!
 //! Records are all that passes from one to the other, so that a fit of saved records and one of a fresh probe are the same.
 
+mod against;
 mod analysis;
 mod announced;
 mod confirmation;
@@ -12,6 +13,7 @@ mod probe;
 mod server;
 mod unloaded;
 
+pub use against::{Against, Errors, against};
 pub use analysis::{Analysis, analyse, doubtful};
 pub use announced::{AnnouncedCache, beside_announced};
 pub use confirmation::{Comparison, compare, disagreement};

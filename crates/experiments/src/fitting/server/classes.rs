@@ -38,8 +38,7 @@ pub(super) fn clustered(records: &[Record]) -> Vec<Class> {
 /// The classes in words.
 pub(super) fn in_words(records: &[Record]) -> Option<String> {
     let class = |Class { least_ns, most_ns, partners }: &Class| {
-        let numbers: Vec<u16> = partners.iter().map(|cpu| cpu.0).collect();
-        format!("{least_ns:.1} to {most_ns:.1} ns with CPU {}", ranges(&numbers))
+        format!("{least_ns:.1} to {most_ns:.1} ns with CPU {}", ranges(partners.iter().map(|cpu| cpu.0)))
     };
     let classes: Vec<String> = clustered(records).iter().map(class).collect();
     (!classes.is_empty()).then(|| format!("classes of pairs, lines modified by another core: {}", classes.join("; ")))

@@ -22,6 +22,7 @@ use units::{Bytes, CpuId, NodeId};
 
 use super::Comparison;
 use crate::error::ExperimentError;
+pub(super) use observed::on_small_pages;
 use observed::{Home, Kind, Observation, Place, observations};
 use structure::{Nearness, Structure};
 use tuning::{Bench, Tunable, fit_rate, fit_times};

@@ -122,7 +122,7 @@ pub(super) fn observations(records: &[Record], structure: &Structure, settings: 
 }
 
 /// Whether memory consisted of the smallest pages, of several kinds.
-pub(super) fn on_small_pages(record: &Record) -> bool {
+pub(in crate::fitting) fn on_small_pages(record: &Record) -> bool {
     record.conditions.pages_asked.as_deref() == Some("base")
 }
 

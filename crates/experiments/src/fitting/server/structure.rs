@@ -195,18 +195,21 @@ fn cache_of(computer: &ComputerRow, cpu: CpuId, level: u8) -> Option<&ComputerCa
     computer.caches.iter().find(|cache| cache.level == level && cache.cpus.contains(&cpu))
 }
 
+/// The first processor of the cluster of a core.
+fn cluster_of(computer: &ComputerRow, core: &ComputerCore, outermost: Option<u8>) -> CpuId {
+    let (first, socket) = (core.cpus[0], core.socket);
+    let shared = outermost.and_then(|level| cache_of(computer, first, level));
+    // Without a shared cache, the socket is the cluster.
+    let of_socket = || computer.cores.iter().filter(|other| other.socket == socket).map(|other| other.cpus[0]).min();
+    shared.and_then(|cache| cache.cpus.first().copied()).or_else(of_socket).unwrap_or(first)
+}
+
 /// The cores in the order of the description: by socket, node and cluster.
 fn members(computer: &ComputerRow, outermost: Option<u8>) -> Vec<Member<'_>> {
-    let member = |core| {
-        let ComputerCore { cpus, socket, .. } = core;
-        let shared = outermost.and_then(|level| cache_of(computer, cpus[0], level));
-        // Without a shared cache, the socket is the cluster.
-        let of_socket = || computer.cores.iter().filter(|other| other.socket == *socket).map(|other| other.cpus[0]).min();
-        let cluster = shared.and_then(|cache| cache.cpus.first().copied()).or_else(of_socket);
-        Member { core, cluster: cluster.unwrap_or(cpus[0]) }
-    };
-    let mut members: Vec<Member<'_>> = computer.cores.iter().filter(|core| !core.cpus.is_empty()).map(member).collect();
-    members.sort_by_key(|Member { core, cluster }| (core.socket, core.node, *cluster, core.cpus[0]));
+    let usable = computer.cores.iter().filter(|core| !core.cpus.is_empty());
+    let mut members: Vec<Member<'_>> =
+        usable.map(|core| Member { core, cluster: cluster_of(computer, core, outermost) }).collect();
+    members.sort_by_key(|member| (member.core.socket, member.core.node, member.cluster, member.core.cpus[0]));
     members
 }
 

@@ -1,0 +1,83 @@
+//! Simulated servers, measured by the suite `fit` and described from their records and from what an operating system would announce:
+//! structure, times and rates of the original are found again.
+
+use bench::{Layout, Settings, SimulatedPlatform, Suite, SuiteScope, computer_of_server};
+use experiments::fitting::{Described, describe_server};
+use experiments::parallel;
+use machine::Description;
+use machine::description::HomeKind;
+use record::{ComputerRow, Record, Unit};
+use units::Bytes;
+
+/// The records of the suite on a machine, few and short.
+fn measured(description: &Description) -> (ComputerRow, Vec<Record>) {
+    let layout = Layout::simulated(description).expect("a layout");
+    let settings = Settings { iterations: 1, latency_lines: 256, bandwidth_lines: 1024, ..Settings::simulated() };
+    let l2 = description.coherent_cache().size;
+    let settings = Settings { array: Bytes(4 * l2.0), ..settings };
+    let scope = SuiteScope { largest_area: Bytes(4 * l2.0), areas_per_octave: 1, ..SuiteScope::whole(settings) };
+    let plans = Suite::Fit.plans(&layout, &scope).expect("possible");
+    let run = |plan: &bench::Plan| {
+        let mut platform = SimulatedPlatform::new(description.clone(), sim::Options::default()).expect("a machine");
+        plan.run(&mut platform).expect("measured").record
+    };
+    let mut records = Vec::new();
+    parallel::in_order(&plans, run, |_| (), |_, record| {
+        records.push(record);
+        Ok::<(), ()>(())
+    })
+    .expect("kept");
+    (computer_of_server(description).expect("a server"), records)
+}
+
+fn described(machine: &str) -> (Description, Described) {
+    let original = experiments::variant::resolve(machine).unwrap_or_else(|error| panic!("{error}")).description;
+    let (computer, records) = measured(&original);
+    let described = describe_server("mine.toml", &computer, &records).unwrap_or_else(|error| panic!("{machine}: {error}"));
+    (original, described)
+}
+
+/// The structure is the original's, times agree within 5 %, and rates within 10 %.
+fn recovered(machine: &str) {
+    let (original, Described { description, compared, notes, text }) = described(machine);
+    let shape = |machine: &Description| {
+        let caches: Vec<_> = machine.cache_levels().map(|level| (level.size, level.ways, level.line)).collect();
+        let (server, slice) = (machine.server.clone().expect("a server"), machine.l3_slice.clone().expect("a server"));
+        let clusters = (server.sockets, server.nodes_per_socket, server.clusters_per_socket);
+        let slices = (slice.kind, slice.size, slice.ways);
+        let directory = machine.home.as_ref().map(|home| home.kind);
+        (caches, clusters, slices, directory, machine.topology.processors, machine.topology.nodes())
+    };
+    assert_eq!(shape(&description), shape(&original), "{machine}\n{text}");
+    assert!(compared.len() >= 8, "{compared:#?}");
+    for row in &compared {
+        let (error, most) = (row.error_pct().expect("simulated").abs(), if row.unit == Unit::Nanoseconds { 5.0 } else { 10.0 });
+        assert!(error <= most, "{machine}: {} off by {error:.1} %\n{compared:#?}\n{text}", row.name);
+    }
+    assert!(notes.iter().any(|note| note.starts_with("classes of pairs")), "{notes:?}");
+    // Latency constants, beside the figures that follow from them.
+    let cycles = |machine: &Description| (machine.l1.hit_cycles, machine.coherent_cache().hit_cycles);
+    assert_eq!(cycles(&description), cycles(&original), "{machine}");
+}
+
+#[test]
+fn skylake_is_recovered_with_its_directory() {
+    recovered("xeon-8180-2s");
+}
+
+#[test]
+fn haswell_is_recovered_without_a_directory() {
+    recovered("xeon-e5-2699v3-2s");
+}
+
+#[test]
+fn rome_is_recovered_with_its_core_clusters() {
+    recovered("epyc-7702-2s");
+}
+
+/// One switch of the original, and no other change, changes what is found of its homes.
+#[test]
+fn the_penalty_of_lines_homed_at_their_reader_tells_how_homes_find_copies() {
+    let (_, described) = described("xeon-e5-2699v3-2s+cod");
+    assert_eq!(described.description.home.map(|home| home.kind), Some(HomeKind::Directory), "{}", described.text);
+}
