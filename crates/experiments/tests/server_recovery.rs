@@ -75,6 +75,23 @@ fn rome_is_recovered_with_its_core_clusters() {
     recovered("epyc-7702-2s");
 }
 
+/// Machines whose constants are not those of their families, so that no default is right.
+#[test]
+fn constants_that_no_family_has_are_recovered() {
+    recovered(
+        "xeon-8180-2s+l3_slice.lookup_cycles=21+l3_slice.snoop_cycles=33+memory.access_cycles=190+memory.line_cycles=14\
+         +socket_link.latency_ns=34+home.response_cycles=16+l1.hit_cycles=5+l2.hit_cycles=13+l2.tag_check_cycles=13",
+    );
+}
+
+#[test]
+fn core_clusters_with_other_constants_are_recovered() {
+    recovered(
+        "epyc-7702-2s+server.gateway_cycles=30+l3_slice.lookup_cycles=22+memory.access_cycles=140+socket_link.latency_ns=70\
+         +processor.outstanding_misses=10",
+    );
+}
+
 /// One switch of the original, and no other change, changes what is found of its homes.
 #[test]
 fn the_penalty_of_lines_homed_at_their_reader_tells_how_homes_find_copies() {

@@ -19,7 +19,7 @@ pub use announced::{AnnouncedCache, beside_announced};
 pub use confirmation::{Comparison, compare, disagreement};
 pub use findings::{Identity, findings};
 pub use levels::levels_in_words;
-pub use server::{Described, Mapping, describe_server};
+pub use server::{Described, Mapping, describe_server, pairs_in_words};
 pub use probe::{Job, Surroundings, jobs};
 pub use unloaded::unloaded;
 

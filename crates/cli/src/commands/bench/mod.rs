@@ -92,7 +92,9 @@ pub struct BenchCommand {
 fn tables(title: &str, records: &[Record], view: &View) -> String {
     let levels = experiments::fitting::levels_in_words(records);
     let tables = report::series_tables(title, records, &levels, view);
-    tables.iter().map(|table| table.shown(view)).collect::<Vec<_>>().join("\n")
+    let mut shown: Vec<String> = tables.iter().map(|table| table.shown(view)).collect();
+    shown.extend(experiments::fitting::pairs_in_words(records).map(|words| report::paragraph(&words, view)));
+    shown.join("\n")
 }
 
 impl BenchCommand {

@@ -12,44 +12,35 @@ use super::values::Values;
 /// A penalty of lines that are homed at their reader above this share of what memory takes longer than the third-level cache tells of
 /// a directory in memory: it is a read of memory in place of a look-up (servers of Skylake-SP: 1.0 to 1.2 of it; of Haswell-EP: 0).
 const DIRECTORY_SHARE: f64 = 0.4;
-/// Where the two are not known, the penalty itself, in nanoseconds.
-const DIRECTORY_NS: f64 = 25.0;
 /// The directory cache of Haswell-EP, which it has with a directory: entries and ways of a memory controller.
 const HITME: (u32, u32) = (2048, 8);
 /// Snoop filters hold more lines than the cores they watch over have, by this factor (Skylake-SP: 24 Ki lines for 16 Ki).
 const FILTER_OVER_CACHES: f64 = 1.5;
 
-/// Whether homes keep a directory in memory.
-pub(super) fn has_directory(penalty: Option<f64>, structure: &Structure) -> bool {
-    match (penalty, structure.family) {
-        (_, Family::Zen2) => false,
-        (Some(ns), _) => ns > DIRECTORY_NS,
-        (None, family) => family == Family::SkylakeSp,
+/// Whether homes keep a directory in memory, by the `penalty` of lines that are homed at their reader; as the family if nothing tells.
+pub(super) fn has_directory(structure: &Structure, penalty: Option<f64>, observed: &[Observation]) -> bool {
+    let of = |kind| observed.iter().find(|observation| observation.kind == kind).map(|observation| observation.measured);
+    let read = of(Kind::Memory(Place::Local)).zip(of(Kind::Level(3))).map(|(memory, l3)| memory - l3);
+    match (structure.family, penalty.zip(read)) {
+        (Family::Zen2, _) => false,
+        (_, Some((penalty, read))) => penalty > DIRECTORY_SHARE * read,
+        (family, None) => family == Family::SkylakeSp,
     }
 }
 
-/// The structure, with the values of its family.
-pub(super) fn values(structure: &Structure, clock_mhz: f64, penalty: Option<f64>, observed: &[Observation]) -> Values {
+/// The structure, with the values of its family, and homes with or without a `directory`, which is `shown` by a measurement or assumed.
+pub(super) fn values(structure: &Structure, clock_mhz: f64, directory: bool, shown: bool) -> Values {
     let mut values = Values::new(format!("as measured: {}", structure.title), structure.family.name());
     let laid = lay_out(structure);
     topology(&mut values, structure);
     caches(&mut values, structure, clock_mhz);
     network(&mut values, structure, &laid);
-    homes(&mut values, structure, penalty.map(|ns| relative(ns, observed)));
+    homes(&mut values, structure, directory, shown);
     values.set("memory", "controllers", laid.controllers, "assumed: memory controllers are not announced");
     if structure.sockets > 4 {
         values.set("socket_link", "links", structure.sockets - 1, "assumed: every two sockets are joined");
     }
     values
-}
-
-/// The penalty, scaled so that [`DIRECTORY_NS`] of it are [`DIRECTORY_SHARE`] of the difference between memory and third-level cache.
-fn relative(penalty: f64, observed: &[Observation]) -> f64 {
-    let of = |kind| observed.iter().find(|observation| observation.kind == kind).map(|observation| observation.measured);
-    match (of(Kind::Memory(Place::Local)), of(Kind::Level(3))) {
-        (Some(memory), Some(l3)) if memory > l3 => penalty / (DIRECTORY_SHARE * (memory - l3)) * DIRECTORY_NS,
-        _ => penalty,
-    }
 }
 
 fn topology(values: &mut Values, structure: &Structure) {
@@ -113,11 +104,10 @@ fn network(values: &mut Values, structure: &Structure, laid: &Laid) {
     values.set("server", "layout", format!("[\n{}]", rows.concat()), "assumed: no measurement shows positions");
 }
 
-fn homes(values: &mut Values, structure: &Structure, penalty: Option<f64>) {
-    let directory = has_directory(penalty, structure);
-    let source = match penalty {
-        Some(_) => "measured: lines homed at their reader",
-        None => "default: of the family; one socket does not show it",
+fn homes(values: &mut Values, structure: &Structure, directory: bool, shown: bool) {
+    let source = match shown {
+        true => "measured: lines homed at their reader",
+        false => "default: of the family; nothing measured shows it",
     };
     match (structure.family, directory) {
         (Family::Zen2, _) => {

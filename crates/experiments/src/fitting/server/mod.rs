@@ -27,6 +27,13 @@ use observed::{Home, Kind, Observation, Place, observations};
 use structure::{Nearness, Structure};
 use tuning::{Bench, Tunable, fit_rate, fit_times};
 
+/// The classes of pairs of processors that records of the suite `fit` show, in words.
+pub fn pairs_in_words(records: &[Record]) -> Option<String> {
+    let series = bench::Series::Pairs.name();
+    let sampled = records.iter().filter(|record| record.conditions.series.as_deref() == series);
+    classes::in_words(&sampled.cloned().collect::<Vec<_>>())
+}
+
 /// A described server.
 #[derive(Clone, Debug)]
 pub struct Described {
@@ -103,7 +110,8 @@ pub fn describe_server(
         return Err(unsuitable(computer, reason.to_owned()));
     }
     let penalty = reader_homed_penalty(&observed);
-    let values = base::values(&structure, clock, penalty, &observed);
+    let directory = base::has_directory(&structure, penalty, &observed);
+    let values = base::values(&structure, clock, directory, penalty.is_some());
     let mut bench = Bench { file, values };
     let start = bench.values.described(file)?;
     let (times, rates): (Vec<Observation>, Vec<Observation>) =
@@ -123,7 +131,7 @@ pub fn describe_server(
     }
     let figures = bench.figures(&observed)?;
     let compared: Vec<Comparison> = observed.iter().zip(&figures).map(|(one, &figure)| compare(one, figure)).collect();
-    let notes = notes(&structure, records, penalty);
+    let notes = notes(&structure, records, penalty, directory);
     bench.values.name_defaults(file)?;
     let text = bench.values.text(&heading(&notes));
     let description = machine::parse(file, &text)?.description;
@@ -177,11 +185,11 @@ fn compare(observation: &Observation, figure: f64) -> Comparison {
 }
 
 /// What one should know of the description.
-fn notes(structure: &Structure, records: &[Record], penalty: Option<f64>) -> Vec<String> {
+fn notes(structure: &Structure, records: &[Record], penalty: Option<f64>, directory: bool) -> Vec<String> {
     let mut notes = vec![match penalty {
         Some(ns) => format!(
             "a modified line of another socket costs {ns:+.1} ns if homed at its reader: {}",
-            if base::has_directory(Some(ns), structure) { "its home reads a directory" } else { "homes read no directory" }
+            if directory { "homes read a directory in memory" } else { "homes read no directory in memory" }
         ),
         None => format!("one socket: the home's way to find copies is that of {}", structure.family.name()),
     }];

@@ -104,28 +104,34 @@ pub(super) fn fit_times(
     observations: &[Observation],
 ) -> Result<Vec<bool>, ExperimentError> {
     let defaults: Vec<f64> = tunables.iter().map(|tunable| tunable.value * tunable.unit_ns).collect();
-    let mut slopes: Vec<Vec<f64>> = Vec::new();
-    let mut depends = vec![false; tunables.len()];
-    for step in 0..STEPS {
+    let (mut slopes, mut depends) = (Vec::new(), vec![false; tunables.len()]);
+    let mut best = (f64::INFINITY, tunables.to_vec());
+    for step in 0..=STEPS {
         let figures = bench.figures_of(&bench.with(tunables), observations)?;
-        let missing: Vec<f64> =
-            observations.iter().zip(&figures).map(|(observed, figure)| (observed.measured - figure) / observed.measured).collect();
+        let relative = |(observed, figure): (&Observation, &f64)| (observed.measured - figure) / observed.measured;
+        let missing: Vec<f64> = observations.iter().zip(&figures).map(relative).collect();
         let squares: f64 = missing.iter().map(|missing| missing * missing).sum();
-        if step > 0 && (squares / missing.len().max(1) as f64).sqrt() < CLOSE {
+        let error = (squares / missing.len().max(1) as f64).sqrt();
+        if error < best.0 {
+            best = (error, tunables.to_vec());
+        }
+        if step == STEPS || step > 0 && error < CLOSE {
             break;
         }
         if step % LOOKED_ANEW == 0 {
             slopes = slopes_at(bench, tunables, observations, &figures)?;
-            let any = |number: usize| slopes.iter().any(|row| row[number].abs() > DEPENDS);
+            let any = |number: usize| slopes.iter().any(|row: &Vec<f64>| row[number].abs() > DEPENDS);
             depends = (0..tunables.len()).map(any).collect();
         }
-        let from_default: Vec<f64> = tunables.iter().zip(&defaults).map(|(t, default)| default - t.value * t.unit_ns).collect();
+        let from_default: Vec<f64> =
+            tunables.iter().zip(&defaults).map(|(tunable, default)| default - tunable.spelled() * tunable.unit_ns).collect();
         let change = damped_step(&slopes, &missing, &vec![PULL_PER_NS; tunables.len()], &from_default);
         for (tunable, change) in tunables.iter_mut().zip(change) {
             let (least, most) = tunable.bounds;
-            tunable.value = (tunable.value + change / tunable.unit_ns).clamp(least, most);
+            tunable.value = (tunable.spelled() + change / tunable.unit_ns).clamp(least, most);
         }
     }
+    tunables.clone_from_slice(&best.1);
     bench.values = bench.with(tunables);
     Ok(depends)
 }
@@ -159,8 +165,9 @@ fn slopes_at(
 const ATTEMPTS: usize = 5;
 /// A rate within this share of what was measured will do.
 const RATE_AGREES: f64 = 0.02;
-/// A rate that changes less than this when its value does by a quarter does not depend on it.
-const RATE_DEPENDS: f64 = 0.03;
+/// A rate that goes with a smaller power of its value does not depend on it, and one with less than this much more hardly.
+const RATE_DEPENDS: f64 = 0.12;
+const STEEP: f64 = 0.2;
 
 /// Changes a value until the simulated rate is the measured one. Returns whether the rate depends on it; if not, the value stays.
 /// `rises` says whether the rate rises with the value, or falls.
@@ -176,7 +183,7 @@ pub(super) fn fit_rate(
     let one = std::slice::from_ref(observation);
     let start = tunable.clone();
     let mut best = (f64::INFINITY, start.spelled());
-    let (mut last, mut depends) = (None, false);
+    let (mut last, mut depends): (Option<(f64, f64)>, bool) = (None, false);
     for _ in 0..ATTEMPTS {
         let value = tunable.spelled();
         let figure = bench.figures_of(&bench.with(std::slice::from_ref(tunable)), one)?[0];
@@ -187,9 +194,12 @@ pub(super) fn fit_rate(
         // The rate as a power of the value, as far as two attempts tell.
         let power = match last {
             Some((before, rate)) if before != value => {
-                let power: f64 = (figure / rate as f64).ln() / (value / before as f64).ln();
-                depends |= power.abs() > RATE_DEPENDS / 0.25;
-                if power.abs() > 0.2 { power } else { return settled(bench, tunable, &start, best.1, depends) }
+                let power = f64::ln(figure / rate) / f64::ln(value / before);
+                depends |= power.abs() > RATE_DEPENDS;
+                if power.abs() < STEEP {
+                    return Ok(settled(bench, tunable, &start, best.1, depends));
+                }
+                power
             }
             _ if rises => 1.0,
             _ => -1.0,
@@ -209,18 +219,13 @@ pub(super) fn fit_rate(
             break;
         }
     }
-    settled(bench, tunable, &start, best.1, depends)
+    Ok(settled(bench, tunable, &start, best.1, depends))
 }
 
-fn settled(
-    bench: &mut Bench<'_>,
-    tunable: &mut Tunable,
-    start: &Tunable,
-    best: f64,
-    depends: bool,
-) -> Result<bool, ExperimentError> {
+/// Settles on the best value if the rate depends on it, otherwise on that of the start. Returns whether it does.
+fn settled(bench: &mut Bench<'_>, tunable: &mut Tunable, start: &Tunable, best: f64, depends: bool) -> bool {
     tunable.value = if depends { best } else { start.value };
     bench.values = bench.with(std::slice::from_ref(tunable));
-    Ok(depends)
+    depends
 }
 
