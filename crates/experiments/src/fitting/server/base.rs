@@ -17,6 +17,10 @@ const HITME: (u32, u32) = (2048, 8);
 /// Snoop filters hold more lines than the cores they watch over have, by this factor (Skylake-SP: 24 Ki lines for 16 Ki).
 const FILTER_OVER_CACHES: f64 = 1.5;
 
+/// The link of a memory node, before its memory has been measured.
+const MEMORY_LINK: [(&str, f64); 4] =
+    [("latency_ns", 70.0), ("header_ns", 0.5), ("line_ns", 2.5), ("credits", 64.0)];
+
 /// Whether homes keep a directory in memory, by the `penalty` of lines that are homed at their reader; as the family if nothing tells.
 pub(super) fn has_directory(structure: &Structure, penalty: Option<f64>, observed: &[Observation]) -> bool {
     let of = |kind| observed.iter().find(|observation| observation.kind == kind).map(|observation| observation.measured);
@@ -37,6 +41,11 @@ pub(super) fn values(structure: &Structure, clock_mhz: f64, directory: bool, sho
     network(&mut values, structure, &laid);
     homes(&mut values, structure, directory, shown);
     values.set("memory", "controllers", laid.controllers, "assumed: memory controllers are not announced");
+    if structure.memory_nodes > 0 {
+        for (key, value) in MEMORY_LINK {
+            values.set("memory_link", key, value, "assumed: eight lanes of 32 GT/s (CXL)");
+        }
+    }
     if structure.sockets > 4 {
         values.set("socket_link", "links", structure.sockets - 1, "assumed: every two sockets are joined");
     }
@@ -179,6 +188,16 @@ pub(super) fn times(structure: &Structure, start: &Description, times: &[Observa
     if structure.nodes_per_socket > 1 && has(Kind::Memory(Place::Socket)) {
         let keys: &[_] = &[("server", "hop_cycles"), ("server", "column_cycles")];
         all.push(cycles(keys, die, (0.0, 100.0), server.hop_cycles, Kind::Memory(Place::Socket)));
+    }
+    if let Some(link) = start.memory_link.as_ref().filter(|_| has(Kind::Memory(Place::MemoryNode))) {
+        all.push(Tunable {
+            keys: &[("memory_link", "latency_ns")],
+            unit_ns: 1.0,
+            bounds: (1.0, 100_000.0),
+            whole: false,
+            value: link.latency.as_ns(),
+            decided_by: Kind::Memory(Place::MemoryNode),
+        });
     }
     if has(Kind::Memory(Place::OtherSocket)) {
         all.push(Tunable {

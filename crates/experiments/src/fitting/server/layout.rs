@@ -26,7 +26,7 @@ pub(super) fn lay_out(structure: &Structure) -> Laid {
     let slices = structure.slices_per_cluster * structure.clusters_per_socket;
     let more = slices.saturating_sub(structure.cores_per_socket);
     let letters = || ["C"].repeat(structure.cores_per_socket as usize).into_iter().chain(["S"].repeat(more as usize));
-    match structure.family {
+    let mut laid = match structure.family {
         Family::Zen2 => io_die(structure),
         Family::HaswellEp if structure.nodes_per_socket <= 2 => Laid {
             network: OnDieNetwork::Rings,
@@ -40,7 +40,12 @@ pub(super) fn lay_out(structure: &Structure) -> Laid {
             controllers: controllers / structure.nodes_per_socket,
             clusters_per_die: 1,
         },
+    };
+    if structure.memory_nodes > 0 {
+        // Links to memory nodes are beside the first one to other sockets.
+        laid.rows[0] = laid.rows[0].replacen('U', "UX", 1);
     }
+    laid
 }
 
 /// One ring, or two that bridges join, each with half of the parts and a memory controller.

@@ -339,6 +339,25 @@ mod tests {
         assert_eq!(rome.nearness(CpuId(0), CpuId(64)), Nearness::OtherSocket);
     }
 
+    /// A guest of four nodes, one of them with memory alone, is described by a text that loads.
+    #[test]
+    fn a_memory_node_is_behind_a_link() {
+        let mut computer = bench::computer_of_server(&machine::load("xeon-8180-2s").expect("a machine")).expect("a server");
+        let memory_kib = 1 << 20;
+        computer.nodes.push(record::ComputerNode { node: NodeId(2), memory_kib, distances: vec![20, 30, 10] });
+        let structure = Structure::of(&computer).expect("a server");
+        assert_eq!((structure.memory_nodes, structure.has_cores(NodeId(2))), (1, false));
+        let mut values = super::super::base::values(&structure, 2500.0, true, true);
+        values.name_defaults("mine.toml").expect("a description");
+        let description = values.described("mine.toml").expect("a description");
+        assert_eq!((description.topology.memory_nodes, description.memory_link.is_some()), (1, true));
+        let mut platform = bench::SimulatedPlatform::new(description, sim::Options::default()).expect("simulated");
+        let placement = bench::Placement::new(NodeId(2), CpuId(0), None);
+        let settings = bench::Settings { iterations: 1, lines: Some(16), ..bench::Settings::simulated() };
+        let plan = bench::Plan::new(bench::Experiment::LmbenchRead, bench::State::Uown, placement, settings);
+        assert!(plan.run(&mut platform).expect("measured").record.min > 100.0);
+    }
+
     #[test]
     fn slices_have_a_power_of_two_of_sets() {
         assert_eq!((slices(57344, 28), slices(57344, 2), slices(1 << 15, 6)), (28, 7, 8));
