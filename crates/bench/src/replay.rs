@@ -64,10 +64,15 @@ mod tests {
         let plans = Suite::Fit.possible_plans(&layout, &SuiteScope::whole(settings.clone()));
         assert!(plans.len() > 50);
         for plan in plans {
-            let record = Trial::new(&plan, &layout).expect("possible").record(&layout, Statistics::of(&[1.0]).expect("a sample"));
+            let record = Trial::new(&plan, &layout)
+                .expect("possible")
+                .record(&layout, Statistics::of(&[1.0]).expect("a sample"));
             let other = |cpu: CpuId| Some(cpu);
             let found = Plan::of_record(&record, layout.line, &settings, other, Some).expect("a plan");
-            assert_eq!((found.experiment, found.state, &found.placement), (plan.experiment, plan.state, &plan.placement));
+            assert_eq!(
+                (found.experiment, found.state, &found.placement),
+                (plan.experiment, plan.state, &plan.placement)
+            );
             assert_eq!(found.lines(&layout), plan.lines(&layout), "{plan:?}");
         }
     }

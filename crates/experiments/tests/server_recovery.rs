@@ -22,10 +22,15 @@ fn measured(description: &Description) -> (ComputerRow, Vec<Record>) {
         plan.run(&mut platform).expect("measured").record
     };
     let mut records = Vec::new();
-    parallel::in_order(&plans, run, |_| (), |_, record| {
-        records.push(record);
-        Ok::<(), ()>(())
-    })
+    parallel::in_order(
+        &plans,
+        run,
+        |_| (),
+        |_, record| {
+            records.push(record);
+            Ok::<(), ()>(())
+        },
+    )
     .expect("kept");
     (computer_of_server(description).expect("a server"), records)
 }
@@ -33,7 +38,8 @@ fn measured(description: &Description) -> (ComputerRow, Vec<Record>) {
 fn described(machine: &str) -> (Description, Described) {
     let original = experiments::variant::resolve(machine).unwrap_or_else(|error| panic!("{error}")).description;
     let (computer, records) = measured(&original);
-    let described = describe_server("mine.toml", &computer, &records).unwrap_or_else(|error| panic!("{machine}: {error}"));
+    let described =
+        describe_server("mine.toml", &computer, &records).unwrap_or_else(|error| panic!("{machine}: {error}"));
     (original, described)
 }
 
@@ -51,7 +57,8 @@ fn recovered(machine: &str) {
     assert_eq!(shape(&description), shape(&original), "{machine}\n{text}");
     assert!(compared.len() >= 8, "{compared:#?}");
     for row in &compared {
-        let (error, most) = (row.error_pct().expect("simulated").abs(), if row.unit == Unit::Nanoseconds { 5.0 } else { 10.0 });
+        let (error, most) =
+            (row.error_pct().expect("simulated").abs(), if row.unit == Unit::Nanoseconds { 5.0 } else { 10.0 });
         assert!(error <= most, "{machine}: {} off by {error:.1} %\n{compared:#?}\n{text}", row.name);
     }
     assert!(notes.iter().any(|note| note.starts_with("classes of pairs")), "{notes:?}");

@@ -66,9 +66,10 @@ pub(super) fn pairs(layout: &Layout, scope: &SuiteScope) -> Vec<crate::Plan> {
                 (Experiment::LmbenchUpgrd, State::Shrd),
             ] {
                 let placement = Placement::new(home, local, Some(owner));
-                let known = collector.plans.iter().any(|plan| {
-                    plan.placement == placement && (plan.experiment, plan.state) == (experiment, state)
-                });
+                let known = collector
+                    .plans
+                    .iter()
+                    .any(|plan| plan.placement == placement && (plan.experiment, plan.state) == (experiment, state));
                 if !known {
                     collector.add(Series::Pairs, experiment, state, placement);
                 }
@@ -115,8 +116,9 @@ pub(super) fn rates(layout: &Layout, scope: &SuiteScope) -> Vec<crate::Plan> {
     let Some(local) = collector.nearest(home) else { return collector.plans };
     let node = layout.node_of(local).map_or(&[][..], |node| layout.cpus_of(node));
     let all = first_threads(layout, node);
-    let near =
-        |&cpu: &CpuId| matches!(layout.relation(local, cpu), Relation::Same | Relation::SmtSibling | Relation::SameCluster);
+    let near = |&cpu: &CpuId| {
+        matches!(layout.relation(local, cpu), Relation::Same | Relation::SmtSibling | Relation::SameCluster)
+    };
     let cluster: Vec<CpuId> = all.iter().copied().filter(near).collect();
     if cluster.len() < all.len() && cluster.len() > 1 {
         let placement = Placement { home, locals: cluster, remotes: Vec::new() };
@@ -146,9 +148,7 @@ fn owners_by_class(layout: &Layout, local: CpuId) -> Vec<CpuId> {
     let mut owners = Vec::new();
     for relation in Relation::ALL.into_iter().filter(|&relation| relation != Relation::Same) {
         let siblings = relation == Relation::SmtSibling;
-        let is_it = |&cpu: &CpuId| {
-            layout.relation(local, cpu) == relation && (siblings || layout.is_first_thread(cpu))
-        };
+        let is_it = |&cpu: &CpuId| layout.relation(local, cpu) == relation && (siblings || layout.is_first_thread(cpu));
         // Nodes of one socket are no nearness of their own, and each of them is of interest.
         for node in layout.nodes() {
             let all: Vec<CpuId> = layout.cpus_of(node).iter().copied().filter(is_it).collect();

@@ -140,7 +140,9 @@ impl Suite {
             Self::Loaded => &[of_any::loaded],
             Self::Regions => &[of_any::regions],
             Self::Mlc => &[of_any::nodes, of_any::loaded, of_any::transfers],
-            Self::Fit => &[of_any::hierarchy, fit_plans::reaches, fit_plans::pairs, fit_plans::memory, fit_plans::rates],
+            Self::Fit => {
+                &[of_any::hierarchy, fit_plans::reaches, fit_plans::pairs, fit_plans::memory, fit_plans::rates]
+            }
             Self::Overview => OVERVIEW,
             Self::All if real => EVERYTHING,
             Self::All => THESIS,

@@ -60,7 +60,8 @@ pub fn against(
     if let Some((cores, of_records)) = mapping.map(Mapping::sizes)
         && (cores, of_records) != (processors, nodes)
     {
-        let reason = format!("it has {processors} processors on {nodes} nodes; the records are of {cores} on {of_records}");
+        let reason =
+            format!("it has {processors} processors on {nodes} nodes; the records are of {cores} on {of_records}");
         return Err(ExperimentError::Machine { machine: description.name.clone(), reason });
     }
     let layout = Layout::simulated(description)?;
@@ -109,7 +110,8 @@ fn repeated(
     if record.locals.iter().chain(&record.remotes).any(|&its| cpu(its).is_none()) {
         return Err("a further thread of a core, which descriptions do not have");
     }
-    let plan = Plan::of_record(record, line, settings, cpu, node).ok_or("a kind of measurement that is not repeated")?;
+    let plan =
+        Plan::of_record(record, line, settings, cpu, node).ok_or("a kind of measurement that is not repeated")?;
     if plan.experiment.kernel(0).passes_caches() {
         return Err("accesses that pass the caches, which simulated processors do not have");
     }
@@ -140,7 +142,8 @@ mod tests {
 
     #[test]
     fn errors_are_those_of_a_unit_without_sign() {
-        let mut rows: Vec<Comparison> = (1..=10).map(|error| row(Unit::Nanoseconds, 100.0 - f64::from(error))).collect();
+        let mut rows: Vec<Comparison> =
+            (1..=10).map(|error| row(Unit::Nanoseconds, 100.0 - f64::from(error))).collect();
         rows.push(row(Unit::MegabytesPerSecond, 150.0));
         let all = Against { rows, skipped: Vec::new() };
         let times = all.errors(Unit::Nanoseconds).expect("ten");
@@ -156,10 +159,15 @@ mod tests {
         let layout = Layout::simulated(&description).expect("a layout");
         let settings = Settings { iterations: 1, lines: Some(64), ..Settings::simulated() };
         let plans = bench::Suite::Places.plans(&layout, &bench::SuiteScope::whole(settings)).expect("possible");
-        let record = |plan: &Plan| crate::run_plan(&description, plan, sim::Options::default()).expect("measured").record;
+        let record =
+            |plan: &Plan| crate::run_plan(&description, plan, sim::Options::default()).expect("measured").record;
         let records: Vec<Record> = plans.iter().take(12).map(record).collect();
         let found = against(&description, &records, None, |_| ()).expect("repeated");
-        assert!(found.rows.iter().all(|row| row.error_pct().is_some_and(|error| error.abs() < 0.1)), "{:#?}", found.rows);
+        assert!(
+            found.rows.iter().all(|row| row.error_pct().is_some_and(|error| error.abs() < 0.1)),
+            "{:#?}",
+            found.rows
+        );
         assert_eq!(found.rows.len() + found.skipped.iter().map(|(_, number)| number).sum::<usize>(), records.len());
     }
 }

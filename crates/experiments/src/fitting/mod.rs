@@ -19,8 +19,8 @@ pub use announced::{AnnouncedCache, beside_announced};
 pub use confirmation::{Comparison, compare, disagreement};
 pub use findings::{Identity, findings};
 pub use levels::levels_in_words;
-pub use server::{Described, Mapping, describe_server, pairs_in_words};
 pub use probe::{Job, Surroundings, jobs};
+pub use server::{Described, Mapping, describe_server, pairs_in_words};
 pub use unloaded::unloaded;
 
 use std::fmt;

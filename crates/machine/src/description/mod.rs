@@ -25,11 +25,11 @@ pub use spec::{
     BanksSpec, BusSpec, ClusterSpec, ControllerKind, ControllerSpec, CrossbarSpec, DeviceCache, DirectorySpec,
     DomainTopology, DoubleMeshSpec, Fill, Forwarding, HandlerSpec, HomeKind, HomeSpec, HubSpec, HypercubeSpec,
     IdealNetworkSpec, IdealProtocol, Inclusion, L1PortSpec, L1Spec, L2Spec, L3Spec, LatencySpec, LinkSpec, MOST_MISSES,
-    MOST_PROCESSORS, MOST_SOCKETS, MOST_TRANSLATIONS, MOST_VIRTUAL_CHANNELS, MOST_WAYS, MagicSpec, MemoryLinkSpec, MemorySpec,
-    MeshSpec, MissCountersSpec, OnDieNetwork, OsSpec, PageCacheSpec, PassTransmission, PlacementKind, PrefetchKind,
-    PrefetchSpec, ProcessorModel, ProcessorSpec, Replacement, RingSpec, RouterBypass, RouterSpec, SchedulerSpec,
-    SciRingSpec, SciSpec, ServerSpec, SliceKind, SliceSpec, SocketLinkSpec, SysadSpec, TlbSpec, TopologyKind,
-    TopologySpec, WritePolicy,
+    MOST_PROCESSORS, MOST_SOCKETS, MOST_TRANSLATIONS, MOST_VIRTUAL_CHANNELS, MOST_WAYS, MagicSpec, MemoryLinkSpec,
+    MemorySpec, MeshSpec, MissCountersSpec, OnDieNetwork, OsSpec, PageCacheSpec, PassTransmission, PlacementKind,
+    PrefetchKind, PrefetchSpec, ProcessorModel, ProcessorSpec, Replacement, RingSpec, RouterBypass, RouterSpec,
+    SchedulerSpec, SciRingSpec, SciSpec, ServerSpec, SliceKind, SliceSpec, SocketLinkSpec, SysadSpec, TlbSpec,
+    TopologyKind, TopologySpec, WritePolicy,
 };
 
 use check::{Conflict, check};

@@ -228,7 +228,8 @@ impl FitCommand {
 
 /// An error if the simulation of the described machine differs, in these words.
 fn confirmed(differs: Option<String>) -> Result<(), Failure> {
-    let told = |words| format!("NOT CONFIRMED: the simulation of the fitted machine differs from the measurements: {words}");
+    let told =
+        |words| format!("NOT CONFIRMED: the simulation of the fitted machine differs from the measurements: {words}");
     differs.map_or(Ok(()), |words| Err(Failure::run(told(words))))
 }
 

@@ -132,7 +132,10 @@ fn measure_windows(
 
 /// What the computer is, and how much of its memory the probe may use: half of what is free on the poorest node, and of what
 /// its control group leaves.
-pub(super) fn surroundings(platform: &HostPlatform, largest: Option<Bytes>) -> Result<(Identity, Surroundings), Failure> {
+pub(super) fn surroundings(
+    platform: &HostPlatform,
+    largest: Option<Bytes>,
+) -> Result<(Identity, Surroundings), Failure> {
     let inventory = platform.inventory();
     let with_memory: Vec<NodeId> =
         platform.layout().nodes().filter(|&node| platform.layout().has_memory(node)).collect();

@@ -45,10 +45,15 @@ pub(super) fn measure_simulated(description: &Description) -> Result<Measured, F
     let bar = progress::bar(plans.len(), "measurements");
     let mut records = Vec::new();
     let work = |plan: &Plan| experiments::run_plan(description, plan, sim::Options::default());
-    parallel::in_order(&plans, work, |done| bar.at(done), |_, outcome| {
-        records.push(outcome.map_err(Failure::run)?.record);
-        Ok::<(), Failure>(())
-    })?;
+    parallel::in_order(
+        &plans,
+        work,
+        |done| bar.at(done),
+        |_, outcome| {
+            records.push(outcome.map_err(Failure::run)?.record);
+            Ok::<(), Failure>(())
+        },
+    )?;
     drop(bar);
     let (name, identity) = (description.name.clone(), identity_of(description));
     let (system, computer) = (Some(system_of(description.clone())?), computer_of_server(description));

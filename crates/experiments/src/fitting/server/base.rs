@@ -18,12 +18,12 @@ const HITME: (u32, u32) = (2048, 8);
 const FILTER_OVER_CACHES: f64 = 1.5;
 
 /// The link of a memory node, before its memory has been measured.
-const MEMORY_LINK: [(&str, f64); 4] =
-    [("latency_ns", 70.0), ("header_ns", 0.5), ("line_ns", 2.5), ("credits", 64.0)];
+const MEMORY_LINK: [(&str, f64); 4] = [("latency_ns", 70.0), ("header_ns", 0.5), ("line_ns", 2.5), ("credits", 64.0)];
 
 /// Whether homes keep a directory in memory, by the `penalty` of lines that are homed at their reader; as the family if nothing tells.
 pub(super) fn has_directory(structure: &Structure, penalty: Option<f64>, observed: &[Observation]) -> bool {
-    let of = |kind| observed.iter().find(|observation| observation.kind == kind).map(|observation| observation.measured);
+    let of =
+        |kind| observed.iter().find(|observation| observation.kind == kind).map(|observation| observation.measured);
     let read = of(Kind::Memory(Place::Local)).zip(of(Kind::Level(3))).map(|(memory, l3)| memory - l3);
     match (structure.family, penalty.zip(read)) {
         (Family::Zen2, _) => false,
@@ -106,7 +106,12 @@ fn network(values: &mut Values, structure: &Structure, laid: &Laid) {
     values.set("server", "clusters_per_socket", structure.clusters_per_socket, "announced: third-level caches");
     if laid.network == OnDieNetwork::IoDie {
         values.set("server", "cores_per_cluster", structure.cores_per_cluster(), "announced");
-        values.set("server", "slices_per_cluster", structure.slices_per_cluster, "assumed: a power of two of sets each");
+        values.set(
+            "server",
+            "slices_per_cluster",
+            structure.slices_per_cluster,
+            "assumed: a power of two of sets each",
+        );
         values.set("server", "clusters_per_die", laid.clusters_per_die, format!("assumed: as {family}"));
     }
     let rows: Vec<String> = laid.rows.iter().map(|row| format!("    \"{row}\",\n")).collect();
@@ -147,6 +152,9 @@ fn homes(values: &mut Values, structure: &Structure, directory: bool, shown: boo
 /// The most cycles of most keys.
 const MOST: f64 = 1000.0;
 
+/// A core that reads a modified line out takes longer than to tell that it has a clean one, by this at least.
+const READ_OUT_NS: f64 = 1.5;
+
 /// The values that times decide, of the machine `start`, as far as `times` has anything that depends on them.
 pub(super) fn times(structure: &Structure, start: &Description, times: &[Observation]) -> Vec<Tunable> {
     let has = |kind: Kind| times.iter().any(|observation| observation.kind == kind);
@@ -172,14 +180,22 @@ pub(super) fn times(structure: &Structure, start: &Description, times: &[Observa
         cycles(&[("l1", "hit_cycles")], core, (1.0, 100.0), start.l1.hit_cycles, Kind::Level(1)),
         cycles(&[("l2", "hit_cycles"), ("l2", "tag_check_cycles")], core, (1.0, 100.0), l2, Kind::Level(2)),
         cycles(&[("l3_slice", "lookup_cycles")], l3, (1.0, MOST), slice.lookup_cycles, Kind::Level(3)),
-        cycles(&[("memory", "access_cycles")], memory, (1.0, MOST), start.memory.access_cycles, Kind::Memory(Place::Local)),
+        cycles(
+            &[("memory", "access_cycles")],
+            memory,
+            (1.0, MOST),
+            start.memory.access_cycles,
+            Kind::Memory(Place::Local),
+        ),
     ];
     let near = [Nearness::SameCluster, Nearness::SameNode].map(|nearness| modified(nearness, Home::Both));
     if let Some(&kind) = near.iter().find(|kind| has(**kind)) {
         all.push(cycles(&[("l3_slice", "snoop_cycles")], l3, (1.0, MOST), slice.snoop_cycles, kind));
     }
     let clean = Kind::Core { nearness: Nearness::SameCluster, modified: false, home: Home::Both };
-    if has(near[0]) && has(clean) {
+    let of =
+        |kind: Kind| times.iter().find(|observation| observation.kind == kind).map(|observation| observation.measured);
+    if of(near[0]).zip(of(clean)).is_some_and(|(modified, clean)| modified - clean > READ_OUT_NS) {
         all.push(cycles(&[("l3_slice", "read_out_cycles")], l3, (0.0, MOST), slice.read_out_cycles, near[0]));
     }
     if server.network == OnDieNetwork::IoDie && has(near[1]) {
@@ -256,6 +272,10 @@ pub(super) fn rates(structure: &Structure, start: &Description, rates: &[Observa
             },
             false,
         ));
+        // Where links are not the bottleneck, requests that homes have under way at once are.
+        let trackers = start.home.as_ref().map_or(0, |home| home.trackers);
+        let keys: &[_] = &[("home", "trackers")];
+        all.push((whole(keys, trackers, (8.0, 4096.0), Kind::NodeReads(Place::OtherSocket)), true));
     }
     all
 }

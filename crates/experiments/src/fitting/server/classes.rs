@@ -5,7 +5,6 @@ use fit::remote::parted;
 use record::Record;
 use units::{CpuId, ranges};
 
-
 /// A class: what the first processor waits for lines that these others have modified.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Class {
@@ -17,7 +16,9 @@ pub(super) struct Class {
 /// The classes of the processors whose modified lines, homed at the reader, the first processor reads; nearest first.
 pub(super) fn clustered(records: &[Record]) -> Vec<Class> {
     let modified = |record: &&Record| {
-        record.experiment == Experiment::LmbenchRead.name() && record.state == State::Dexd.name() && record.remotes.len() == 1
+        record.experiment == Experiment::LmbenchRead.name()
+            && record.state == State::Dexd.name()
+            && record.remotes.len() == 1
     };
     let Some(first) = records.iter().filter(modified).map(|record| record.local).min() else { return Vec::new() };
     // The suite measures those of the reader's home first.

@@ -66,8 +66,10 @@ fn mesh(parts: &[&str], controllers: u32) -> Vec<String> {
     let columns = ((parts.len() as f64).sqrt().ceil() as usize).max(1);
     let rows = parts.len().div_ceil(columns);
     let columns = parts.len().div_ceil(rows);
-    let part = |column: usize, row: usize| parts.get(column * rows + row).map_or(String::new(), |part| (*part).to_owned());
-    let mut grid: Vec<Vec<String>> = (0..rows).map(|row| (0..columns).map(|column| part(column, row)).collect()).collect();
+    let part =
+        |column: usize, row: usize| parts.get(column * rows + row).map_or(String::new(), |part| (*part).to_owned());
+    let mut grid: Vec<Vec<String>> =
+        (0..rows).map(|row| (0..columns).map(|column| part(column, row)).collect()).collect();
     for number in 0..controllers as usize {
         let column = number * columns.saturating_sub(1) / (controllers as usize - 1).max(1);
         grid[rows / 2][column].push('M');

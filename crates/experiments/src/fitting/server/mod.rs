@@ -96,15 +96,12 @@ const RATES_AGREE: f64 = 0.10;
 ///
 /// # Errors
 /// When the machine cannot be described as a server, the records lack what a description needs, or it cannot be simulated.
-pub fn describe_server(
-    file: &str,
-    computer: &ComputerRow,
-    records: &[Record],
-) -> Result<Described, ExperimentError> {
+pub fn describe_server(file: &str, computer: &ComputerRow, records: &[Record]) -> Result<Described, ExperimentError> {
     let structure = Structure::of(computer).map_err(|reason| unsuitable(computer, reason))?;
     let settings = Settings { iterations: 1, ..Settings::simulated() };
     let observed = observations(records, &structure, &settings);
-    let clock = clock_of(records).ok_or_else(|| unsuitable(computer, "no record tells the clock of its cores".into()))?;
+    let clock =
+        clock_of(records).ok_or_else(|| unsuitable(computer, "no record tells the clock of its cores".into()))?;
     if !observed.iter().any(|observation| observation.kind == Kind::Memory(Place::Local)) {
         let reason = "no latency of local memory was measured; `ccnuma bench --suite fit` measures what a fit needs";
         return Err(unsuitable(computer, reason.to_owned()));
@@ -123,9 +120,19 @@ pub fn describe_server(
         tunable.write(&mut bench.values, &source);
     }
     let described = bench.values.described(file)?;
+    let mut decided: Vec<Kind> = Vec::new();
     for (mut tunable, rises) in base::rates(&structure, &described, &rates) {
-        let Some(observation) = rates.iter().find(|observation| observation.kind == tunable.decided_by) else { continue };
+        let Some(observation) = rates.iter().find(|observation| observation.kind == tunable.decided_by) else {
+            continue;
+        };
+        // What an earlier value has met already tells nothing of this one.
+        if decided.contains(&tunable.decided_by) {
+            continue;
+        }
         let depends = fit_rate(&mut bench, &mut tunable, observation, rises)?;
+        if depends {
+            decided.push(tunable.decided_by);
+        }
         let source = origin(&tunable, depends, &rates, structure.family.name());
         tunable.write(&mut bench.values, &source);
     }

@@ -14,7 +14,11 @@ pub(super) enum Kind {
     /// In memory: of its node, of another node of its socket, of another socket, or of a node without processors.
     Memory(Place),
     /// In the caches of another core so far away, modified or clean, homed at the owner or at the requester.
-    Core { nearness: Nearness, modified: bool, home: Home },
+    Core {
+        nearness: Nearness,
+        modified: bool,
+        home: Home,
+    },
     /// What one core reads of memory there.
     CoreReads(Place),
     /// What the cores of a node read of memory there together.

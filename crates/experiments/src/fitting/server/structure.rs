@@ -94,7 +94,11 @@ impl Structure {
         let private = |level: u8| cache_of(computer, *first, level);
         let (l1, l2) = (private(1).ok_or("no first-level cache is announced")?, private(2));
         let l2 = l2.ok_or("no second-level cache is announced")?;
-        let l3 = computer.caches.iter().filter(|cache| cache.level > 2 && cache.cpus.contains(first)).max_by_key(|c| c.level);
+        let l3 = computer
+            .caches
+            .iter()
+            .filter(|cache| cache.level > 2 && cache.cpus.contains(first))
+            .max_by_key(|c| c.level);
         let members = members(computer, l3.map(|cache| cache.level));
         let counts = Counts::of(&members)?;
         let threads = computer.cores.iter().map(|core| core.cpus.len()).max().unwrap_or(1) as u32;
@@ -270,8 +274,12 @@ fn nodes(computer: &ComputerRow, members: &[Member<'_>], lost: &mut Vec<String>)
     if let Some(node) = computer.nodes.iter().find(without) {
         lost.push(format!("node {} has no usable memory: described with memory", node.node));
     }
-    let alone: Vec<NodeId> =
-        computer.nodes.iter().filter(|node| node.memory_kib > 0 && !nodes.contains(&node.node)).map(|n| n.node).collect();
+    let alone: Vec<NodeId> = computer
+        .nodes
+        .iter()
+        .filter(|node| node.memory_kib > 0 && !nodes.contains(&node.node))
+        .map(|n| n.node)
+        .collect();
     nodes.extend(alone);
     Ok(nodes)
 }
@@ -287,7 +295,8 @@ fn shape(cache: &ComputerCache, line: Bytes, what: &str, lost: &mut Vec<String>)
     }
     // Of all numbers of ways, the one with which most of the size can be described.
     let held = |ways: u32| u64::from(ways) * line.0 << (size / (u64::from(ways) * line.0)).max(1).ilog2();
-    let best = (2..=most).max_by_key(|&ways| (held(ways), std::cmp::Reverse(ways.abs_diff(USUAL_WAYS)))).unwrap_or(most);
+    let best =
+        (2..=most).max_by_key(|&ways| (held(ways), std::cmp::Reverse(ways.abs_diff(USUAL_WAYS)))).unwrap_or(most);
     let described = Bytes(held(best));
     lost.push(format!("{what} of {} in {:?} ways: described as {described} in {best}", Bytes(size), cache.ways));
     Ok(Shape { size: described, ways: best })
@@ -342,7 +351,8 @@ mod tests {
     /// A guest of four nodes, one of them with memory alone, is described by a text that loads.
     #[test]
     fn a_memory_node_is_behind_a_link() {
-        let mut computer = bench::computer_of_server(&machine::load("xeon-8180-2s").expect("a machine")).expect("a server");
+        let mut computer =
+            bench::computer_of_server(&machine::load("xeon-8180-2s").expect("a machine")).expect("a server");
         let memory_kib = 1 << 20;
         computer.nodes.push(record::ComputerNode { node: NodeId(2), memory_kib, distances: vec![20, 30, 10] });
         let structure = Structure::of(&computer).expect("a server");
@@ -365,7 +375,8 @@ mod tests {
 
     #[test]
     fn numbers_of_the_machine_need_not_be_those_of_the_description() {
-        let mut computer = bench::computer_of_server(&machine::load("xeon-8180-2s").expect("a machine")).expect("a server");
+        let mut computer =
+            bench::computer_of_server(&machine::load("xeon-8180-2s").expect("a machine")).expect("a server");
         // Even numbers on one socket, odd ones on the other, and a second thread behind all the first.
         for (number, core) in computer.cores.iter_mut().enumerate() {
             let (socket, core_of_socket) = (number / 28, number % 28);

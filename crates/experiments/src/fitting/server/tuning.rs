@@ -66,10 +66,15 @@ impl Bench<'_> {
             Ok(crate::run_plan(description, &observation.plan, sim::Options::default())?.record.headline())
         };
         let mut figures = Vec::new();
-        parallel::in_order(observations, work, |_| (), |_, figure| {
-            figures.push(figure?);
-            Ok::<(), ExperimentError>(())
-        })?;
+        parallel::in_order(
+            observations,
+            work,
+            |_| (),
+            |_, figure| {
+                figures.push(figure?);
+                Ok::<(), ExperimentError>(())
+            },
+        )?;
         Ok(figures)
     }
 
@@ -123,17 +128,39 @@ pub(super) fn fit_times(
             let any = |number: usize| slopes.iter().any(|row: &Vec<f64>| row[number].abs() > DEPENDS);
             depends = (0..tunables.len()).map(any).collect();
         }
-        let from_default: Vec<f64> =
-            tunables.iter().zip(&defaults).map(|(tunable, default)| default - tunable.spelled() * tunable.unit_ns).collect();
-        let change = damped_step(&slopes, &missing, &vec![PULL_PER_NS; tunables.len()], &from_default);
-        for (tunable, change) in tunables.iter_mut().zip(change) {
-            let (least, most) = tunable.bounds;
-            tunable.value = (tunable.spelled() + change / tunable.unit_ns).clamp(least, most);
-        }
+        let from_default: Vec<f64> = tunables
+            .iter()
+            .zip(&defaults)
+            .map(|(tunable, default)| default - tunable.spelled() * tunable.unit_ns)
+            .collect();
+        step_within_bounds(tunables, &slopes, &missing, from_default);
     }
     tunables.clone_from_slice(&best.1);
     bench.values = bench.with(tunables);
     Ok(depends)
+}
+
+/// Takes a step. A value that it would take beyond its bounds stays where it is, and the others make up for it.
+fn step_within_bounds(tunables: &mut [Tunable], slopes: &[Vec<f64>], missing: &[f64], mut from_default: Vec<f64>) {
+    let mut slopes = slopes.to_vec();
+    for _ in 0..=tunables.len() {
+        let change = damped_step(&slopes, missing, &vec![PULL_PER_NS; tunables.len()], &from_default);
+        let next = |number: usize| tunables[number].spelled() + change[number] / tunables[number].unit_ns;
+        let beyond = |&number: &usize| {
+            let (least, most) = tunables[number].bounds;
+            let free = slopes.iter().any(|row| row[number] != 0.0);
+            free && !(least - 0.5..=most + 0.5).contains(&next(number))
+        };
+        let Some(fixed) = (0..tunables.len()).find(beyond) else {
+            let all: Vec<f64> = (0..tunables.len()).map(next).collect();
+            for (tunable, value) in tunables.iter_mut().zip(all) {
+                tunable.value = value.clamp(tunable.bounds.0, tunable.bounds.1);
+            }
+            return;
+        };
+        slopes.iter_mut().for_each(|row| row[fixed] = 0.0);
+        from_default[fixed] = 0.0;
+    }
 }
 
 /// By observation and value, the relative change of the figure by a nanosecond of the value.
@@ -228,4 +255,3 @@ fn settled(bench: &mut Bench<'_>, tunable: &mut Tunable, start: &Tunable, best: 
     bench.values = bench.with(std::slice::from_ref(tunable));
     depends
 }
-

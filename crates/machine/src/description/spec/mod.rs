@@ -33,7 +33,8 @@ pub use os::{DomainTopology, OsSpec, PlacementKind};
 pub use scheduler::SchedulerSpec;
 pub use sci::{PassTransmission, SciRingSpec, SciSpec};
 pub use server::{
-    Forwarding, HomeKind, HomeSpec, MOST_SOCKETS, MemoryLinkSpec, OnDieNetwork, ServerSpec, SliceKind, SliceSpec, SocketLinkSpec,
+    Forwarding, HomeKind, HomeSpec, MOST_SOCKETS, MemoryLinkSpec, OnDieNetwork, ServerSpec, SliceKind, SliceSpec,
+    SocketLinkSpec,
 };
 
 /// One table of a description.
