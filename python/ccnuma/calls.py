@@ -244,6 +244,18 @@ def fit(
     return _conclude(run_command(words, ccnuma=ccnuma, progress=progress), records.Fit)
 
 
+def against(
+    machine: AnyMachine,
+    file: PathLike,
+    *,
+    ccnuma: Optional[PathLike] = None,
+    progress: Optional[bool] = None,
+) -> Results[records.Fit]:
+    """Repeats the records of ``file`` on a simulated ``machine``: each as measured (``value``) and simulated (``held``)."""
+    words = Words(["bench", "--json"]).flag("--machine", _machines(machine)).flag("--against", file)
+    return _conclude(run_command(words, ccnuma=ccnuma, progress=progress), records.Fit)
+
+
 def reproduce(
     what: Optional[str] = None,
     *,

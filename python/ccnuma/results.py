@@ -44,12 +44,13 @@ class Results(Sequence[R], Generic[R]):
 
     @classmethod
     def of(cls, outcome: Outcome, kind: Optional[type[records.Record]] = None) -> Results[Any]:
-        """The records of one kind, by default all but descriptions of machines that come with others."""
-        alone = all(isinstance(record, records.Description) for record in outcome.records)
+        """The records of one kind, by default all but descriptions and structures of machines that come with others."""
+        beside = (records.Description, records.Computer)
+        alone = all(isinstance(record, beside) for record in outcome.records)
         chosen = [
             (record, row)
             for record, row in zip(outcome.records, outcome.rows)
-            if (isinstance(record, kind) if kind else alone or not isinstance(record, records.Description))
+            if (isinstance(record, kind) if kind else alone or not isinstance(record, beside))
         ]
         return Results([record for record, _ in chosen], [row for _, row in chosen], outcome)
 

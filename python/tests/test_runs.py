@@ -122,7 +122,7 @@ def test_bad_input_is_an_exception_with_the_commands_text(call, expected):
 
 #: Flags that are no keyword of the function: where records go, what the functions say otherwise, lists that have functions of their own.
 ELSEWHERE = {
-    "bench": set(),
+    "bench": {"against"},
     "sim": {"list", "resume", "matrix"},
     "verify": set(),
     "diagnose": {"list", "matrix"},

@@ -6,6 +6,7 @@
 
 mod area;
 mod check;
+mod computer;
 pub mod conformance;
 mod error;
 mod experiment;
@@ -19,6 +20,7 @@ pub mod platform;
 mod prepare;
 mod procedure;
 mod regions;
+mod replay;
 mod restart;
 pub mod rounds;
 mod sample;
@@ -31,6 +33,7 @@ mod trial;
 
 pub use host::memory::PageKind;
 
+pub use computer::{computer_of_host, computer_of_server};
 pub use error::{BenchError, PlanError};
 pub use experiment::{Experiment, Request};
 pub use plan::{Placement, Plan, Settings, Traffic};

@@ -48,6 +48,8 @@ pub enum Series {
     Regions,
     /// A line passed between the caches of one node, or of two, by its home.
     Transfers,
+    /// A line passed between two processors of a class of pairs.
+    Pairs,
 }
 
 impl Series {
@@ -75,6 +77,7 @@ impl Series {
             Self::Loaded => "loaded",
             Self::Regions => "regions",
             Self::Transfers => "transfers",
+            Self::Pairs => "pairs",
         })
     }
 }

@@ -165,7 +165,7 @@ impl Trial {
     }
 
     /// The record of this plan with `statistics` as its figures.
-    fn record(&self, layout: &Layout, statistics: Statistics) -> Record {
+    pub(crate) fn record(&self, layout: &Layout, statistics: Statistics) -> Record {
         let plan = self.plan();
         let node_of = |cpu| layout.node_of(cpu).expect("validated");
         let home = plan.placement.home;

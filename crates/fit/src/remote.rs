@@ -167,18 +167,23 @@ pub struct Group {
 /// is unknown. Neighbours in order are parted where they differ by more than a twentieth and by more than their errors can
 /// explain (three standard errors of the difference).
 pub fn groups(latencies: &[Latency]) -> Vec<Group> {
-    let mut sorted: Vec<&Latency> = latencies.iter().collect();
-    sorted.sort_by(|a, b| a.ns.total_cmp(&b.ns));
-    let together = |a: &&Latency, b: &&Latency| {
-        let gap = b.ns - a.ns;
-        gap <= SAME_GROUP * a.ns || gap <= 3.0 * a.error_ns.hypot(b.error_ns)
-    };
-    let group = |members: &[&Latency]| Group {
+    let group = |members: Vec<&Latency>| Group {
         pairs: members.iter().map(|latency| (latency.from, latency.to)).collect(),
         mean_ns: members.iter().map(|latency| latency.ns).sum::<f64>() / members.len() as f64,
         range_ns: (members[0].ns, members[members.len() - 1].ns),
     };
-    sorted.chunk_by(together).map(group).collect()
+    parted(latencies, |latency| (latency.ns, latency.error_ns)).into_iter().map(group).collect()
+}
+
+/// Divides `all` into groups of nearly equal times, as [`groups`] does. `time` gives a time and its standard error.
+pub fn parted<T>(all: &[T], time: impl Fn(&T) -> (f64, f64)) -> Vec<Vec<&T>> {
+    let mut sorted: Vec<&T> = all.iter().collect();
+    sorted.sort_by(|a, b| time(a).0.total_cmp(&time(b).0));
+    let together = |a: &&T, b: &&T| {
+        let ((a_ns, a_error), (b_ns, b_error)) = (time(a), time(b));
+        b_ns - a_ns <= SAME_GROUP * a_ns || b_ns - a_ns <= 3.0 * a_error.hypot(b_error)
+    };
+    sorted.chunk_by(together).map(<[&T]>::to_vec).collect()
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 
 mod attribution;
 mod columns;
+mod computer;
 mod conditions;
 mod diagnosis;
 mod evidence;
@@ -29,6 +30,7 @@ mod writer;
 
 pub use attribution::{Attribution, DataObject, LineLoss, Losses, PageHome, SourceLine, ThreadTime, first_used};
 pub use columns::{ColumnType, RecordColumn, columns};
+pub use computer::{ComputerCache, ComputerCore, ComputerNode, ComputerRow};
 pub use conditions::{Conditions, Disturbance};
 pub use diagnosis::FindingRow;
 pub use evidence::Evidence;

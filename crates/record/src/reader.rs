@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::{DescriptionRow, Provenance, Row, SCHEMA_VERSION};
+use crate::{ComputerRow, DescriptionRow, Provenance, Row, SCHEMA_VERSION};
 
 /// What a file of results holds.
 #[derive(Clone, Debug)]
@@ -12,6 +12,8 @@ pub struct Contents<R> {
     pub rows: Vec<(R, Provenance)>,
     /// The machines that it describes.
     pub machines: Vec<DescriptionRow>,
+    /// The machines whose structure it lists.
+    pub computers: Vec<ComputerRow>,
 }
 
 /// A line that is no record, or none of the kind that is wanted.
@@ -43,7 +45,7 @@ struct Schema {
 /// # Errors
 /// When a line is no JSON, a record of another schema, or of another kind.
 pub fn read<R: Row + DeserializeOwned>(text: &str) -> Result<Contents<R>, ReadError> {
-    let mut contents = Contents { rows: Vec::new(), machines: Vec::new() };
+    let mut contents = Contents { rows: Vec::new(), machines: Vec::new(), computers: Vec::new() };
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     for (number, line) in lines {
         line_into(line, &mut contents).map_err(|problem| ReadError { line: number + 1, problem })?;
@@ -63,6 +65,7 @@ fn line_into<R: Row + DeserializeOwned>(line: &str, contents: &mut Contents<R>) 
         kind if kind == R::KIND => {
             contents.rows.push((serde_json::from_str(line).map_err(no_record)?, provenance));
         }
+        ComputerRow::KIND => contents.computers.push(serde_json::from_str(line).map_err(no_record)?),
         DescriptionRow::KIND => contents.machines.push(serde_json::from_str(line).map_err(no_record)?),
         other => return Err(format!("is a record of the kind {other}; accepted: {}", R::KIND)),
     }

@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 
 use crate::provenance::Line;
 use crate::{
-    DeadlockRow, DescriptionRow, FindingRow, FitRow, MachineRow, ObservableRow, ProgramRow, PublicationRow, Record,
-    ReproductionRow, Row, SCHEMA_VERSION, SampleRow, SimulationRow, SweepRunRow, TopologyRow, TraceInfoRow,
-    VerificationRow,
+    ComputerRow, DeadlockRow, DescriptionRow, FindingRow, FitRow, MachineRow, ObservableRow, ProgramRow,
+    PublicationRow, Record, ReproductionRow, Row, SCHEMA_VERSION, SampleRow, SimulationRow, SweepRunRow, TopologyRow,
+    TraceInfoRow, VerificationRow,
 };
 
 /// The JSON Schema (draft 2020-12) of a line of any result: one definition for each kind of record, told apart by the field
@@ -31,6 +31,7 @@ pub fn schema() -> Value {
     add::<DeadlockRow>(of, &mut kinds);
     add::<MachineRow>(of, &mut kinds);
     add::<DescriptionRow>(of, &mut kinds);
+    add::<ComputerRow>(of, &mut kinds);
     add::<ProgramRow>(of, &mut kinds);
     add::<SweepRunRow>(of, &mut kinds);
     let any: Vec<Value> = kinds.keys().map(|kind| json!({ "$ref": format!("#/$defs/{kind}") })).collect();

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use serde_json::Value;
 
 use crate::provenance::Line;
-use crate::{DescriptionRow, Provenance, Row};
+use crate::{Provenance, Row};
 
 /// How records are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,11 +160,11 @@ impl<W: Write, R: Row> RecordWriter<W, R> {
         Ok(())
     }
 
-    /// Writes the description of a machine that the records are about, where the format can hold records of several kinds.
+    /// Writes the description or the structure of a machine that the records are about, where the format can hold records of several kinds.
     ///
     /// # Errors
     /// When the destination fails.
-    pub fn describe(&mut self, machine: &DescriptionRow) -> Result<(), WriteError> {
+    pub fn describe<D: Row>(&mut self, machine: &D) -> Result<(), WriteError> {
         match &mut self.sink {
             Sink::JsonLines(destination) => write_line(destination, &Line::new(machine, &self.provenance)),
             Sink::Csv(_) => Ok(()),

@@ -314,6 +314,7 @@ fn the_schema_has_the_columns_and_knows_maps_and_parts() {
     check::<record::PublicationRow>(&schema);
     check::<VerificationRow>(&schema);
     check::<DescriptionRow>(&schema);
+    check::<record::ComputerRow>(&schema);
     check::<record::FitRow>(&schema);
     check::<record::FindingRow>(&schema);
     check::<record::SampleRow>(&schema);
@@ -324,7 +325,7 @@ fn the_schema_has_the_columns_and_knows_maps_and_parts() {
     check::<record::MachineRow>(&schema);
     check::<record::ProgramRow>(&schema);
     check::<record::SweepRunRow>(&schema);
-    assert_eq!(schema["oneOf"].as_array().map(Vec::len), Some(16));
+    assert_eq!(schema["oneOf"].as_array().map(Vec::len), Some(17));
 }
 
 #[test]
@@ -333,14 +334,24 @@ fn what_was_written_is_read_and_what_is_no_record_is_named() {
     let mut writer = RecordWriter::new(Format::JsonLines, &mut out, origin());
     let machine =
         DescriptionRow { machine: "arctic".into(), machine_digest: "0f".into(), description: "a = 1\n".into() };
+    let computer = record::ComputerRow {
+        machine: "arctic".into(),
+        vendor: None,
+        model: Some("R12000".into()),
+        nodes: vec![record::ComputerNode { node: NodeId(0), memory_kib: 1024, distances: vec![10] }],
+        cores: vec![record::ComputerCore { cpus: vec![CpuId(0)], node: NodeId(0), socket: 0 }],
+        caches: Vec::new(),
+    };
     writer.describe(&machine).expect("memory takes everything");
+    writer.describe(&computer).expect("memory takes everything");
     writer.write(&simulation()).expect("memory takes everything");
     drop(writer);
     let text = String::from_utf8(out).expect("text");
     let contents = record::read::<SimulationRow>(&text).expect("records");
     assert_eq!((contents.rows, contents.machines), (vec![(simulation(), origin())], vec![machine]));
+    assert_eq!(contents.computers, [computer]);
     let refused = |text: &str| record::read::<Record>(text).map(drop).expect_err(text).to_string();
-    assert_eq!(refused(&text), "line 2 is a record of the kind simulation; accepted: measurement");
+    assert_eq!(refused(&text), "line 3 is a record of the kind simulation; accepted: measurement");
     assert!(refused("\nnotes\n").starts_with("line 2 is not a record: expected "));
     assert_eq!(refused("{\"machine\":\"host\"}"), "line 1 is not a record: the field `schema` is missing");
     let later = text.replace("\"schema\":1", "\"schema\":2");

@@ -141,6 +141,12 @@ impl Layout {
         }
     }
 
+    /// Whether a processor is the first thread of its core that may be used.
+    pub fn is_first_thread(&self, cpu: CpuId) -> bool {
+        let siblings = self.cpus().filter(|&other| self.relation(cpu, other) == Relation::SmtSibling);
+        siblings.min().is_none_or(|first| cpu < first)
+    }
+
     /// Whether the machine has this node, and it has memory.
     pub fn has_memory(&self, node: NodeId) -> bool {
         self.has_node(node) && !self.without_memory.contains(&node)

@@ -300,21 +300,21 @@ impl SuiteScope {
 
 impl Collector<'_> {
     /// The first node with memory, one with processors if there is any.
-    fn first_with_memory(&self) -> NodeId {
+    pub(super) fn first_with_memory(&self) -> NodeId {
         let with_memory = || self.layout.nodes().filter(|&node| self.layout.has_memory(node));
         let both = with_memory().find(|&node| !self.layout.cpus_of(node).is_empty());
         both.or_else(|| with_memory().next()).unwrap_or(NodeId(0))
     }
 
     /// The first processor of the nearest node that has any.
-    fn nearest(&self, node: NodeId) -> Option<CpuId> {
+    pub(super) fn nearest(&self, node: NodeId) -> Option<CpuId> {
         let nodes = std::iter::once(node).chain(self.layout.nodes_by_distance(node));
         nodes.into_iter().find_map(|node| self.first(node))
     }
 
     /// Where lines can be, relative to a requester and an owner: on the requester's node, on the owner's, and on the first
     /// other; as far as those have memory.
-    fn homes(&self, local: CpuId, owner: Option<CpuId>) -> Vec<NodeId> {
+    pub(super) fn homes(&self, local: CpuId, owner: Option<CpuId>) -> Vec<NodeId> {
         let near = [Some(local), owner].into_iter().flatten().filter_map(|cpu| self.layout.node_of(cpu));
         let mut homes: Vec<NodeId> = near.filter(|&node| self.layout.has_memory(node)).collect();
         homes.dedup();
@@ -326,7 +326,7 @@ impl Collector<'_> {
 
     /// A bandwidth over so much memory that it comes from there, whatever the caches hold. Those of a simulated machine are empty, and
     /// nothing interrupts it: it takes the lines of any bandwidth.
-    fn add_streaming(&mut self, series: Series, experiment: Experiment, placement: Placement) {
+    pub(super) fn add_streaming(&mut self, series: Series, experiment: Experiment, placement: Placement) {
         let streamed = self.layout.real.then_some(STREAMED_LINES / experiment.arrays());
         let settings = Settings { lines: self.scope.settings.lines.or(streamed), ..self.scope.settings.clone() };
         self.add_with(series, experiment, State::Uown, placement, settings);

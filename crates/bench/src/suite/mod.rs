@@ -1,5 +1,6 @@
 //! Suites: lists of plans whose placements follow from the machine's topology, and averages over places equally far.
 
+mod fit_plans;
 mod machine_plans;
 mod plans;
 mod random_sharers;
@@ -45,6 +46,8 @@ pub enum Suite {
     Regions,
     /// What Intel MLC prints: latency and bandwidth between nodes, latency against load, and transfers between caches by home.
     Mlc,
+    /// What a fit of a server needs: hierarchy, pairs of processors by class, memory by node, and bandwidths.
+    Fit,
     /// What fits into a minute on a real machine: hierarchy, places, nodes, bandwidth and load.
     Overview,
     /// Those of the thesis; on a real machine all there are.
@@ -56,7 +59,7 @@ type Plans = fn(&Layout, &SuiteScope) -> Vec<Plan>;
 
 impl Suite {
     /// All suites.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Local,
         Self::Remote,
         Self::Interventions,
@@ -70,6 +73,7 @@ impl Suite {
         Self::Loaded,
         Self::Regions,
         Self::Mlc,
+        Self::Fit,
         Self::Overview,
         Self::All,
     ];
@@ -90,6 +94,7 @@ impl Suite {
             Self::Loaded => "loaded",
             Self::Regions => "regions",
             Self::Mlc => "mlc",
+            Self::Fit => "fit",
             Self::Overview => "overview",
             Self::All => "all",
         }
@@ -135,6 +140,9 @@ impl Suite {
             Self::Loaded => &[of_any::loaded],
             Self::Regions => &[of_any::regions],
             Self::Mlc => &[of_any::nodes, of_any::under_load, of_any::transfers],
+            Self::Fit => {
+                &[of_any::hierarchy, fit_plans::reaches, fit_plans::pairs, fit_plans::memory, fit_plans::rates]
+            }
             Self::Overview => OVERVIEW,
             Self::All if real => EVERYTHING,
             Self::All => THESIS,

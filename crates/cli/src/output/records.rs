@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
-use record::{DescriptionRow, Format, Provenance, RecordWriter, Row, WriteError};
+use record::{Format, Provenance, RecordWriter, Row, WriteError};
 
 use super::{on_standard_output, print};
 use crate::failure::Failure;
@@ -81,12 +81,12 @@ impl<R: Row + Clone + Send + 'static> Output<R> {
         self
     }
 
-    /// Writes the description of a machine that the records are about into every file that can hold one. Standard output is
+    /// Writes the description or the structure of a machine that the records are about into every file that can hold one. Standard output is
     /// for records of one kind.
     ///
     /// # Errors
     /// As [`Self::write`].
-    pub fn describe(&mut self, machine: &DescriptionRow) -> Result<(), Failure> {
+    pub fn describe<D: Row>(&mut self, machine: &D) -> Result<(), Failure> {
         self.shared().each(|destination| match destination.file {
             Some(_) => destination.writer.describe(machine),
             None => Ok(()),

@@ -2,6 +2,7 @@
 //!
 //! Records are all that passes from one to the other, so that a fit of saved records and one of a fresh probe are the same.
 
+mod against;
 mod analysis;
 mod announced;
 mod confirmation;
@@ -9,14 +10,17 @@ mod findings;
 mod levels;
 mod list;
 mod probe;
+mod server;
 mod unloaded;
 
+pub use against::{Against, Errors, against};
 pub use analysis::{Analysis, analyse, doubtful};
 pub use announced::{AnnouncedCache, beside_announced};
 pub use confirmation::{Comparison, compare, disagreement};
 pub use findings::{Identity, findings};
 pub use levels::levels_in_words;
 pub use probe::{Job, Surroundings, jobs};
+pub use server::{Described, Mapping, describe_server, pairs_in_words};
 pub use unloaded::unloaded;
 
 use std::fmt;

@@ -5,6 +5,8 @@
 
 mod linear;
 mod separable;
+mod step;
 
 pub use linear::{Solution, Uncertain, solve};
 pub use separable::{Separable, SeparableFit, minimise};
+pub use step::damped_step;

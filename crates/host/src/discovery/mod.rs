@@ -6,6 +6,7 @@
 mod cache;
 mod cpu;
 mod files;
+mod inclusion;
 pub(crate) mod limits;
 mod list;
 pub(crate) mod node;
@@ -18,6 +19,7 @@ use units::{Bytes, CpuId, NodeId};
 pub use cache::{Cache, CacheKind};
 pub use cpu::{Cpu, Relation};
 pub use files::KernelFiles;
+pub use inclusion::announced_inclusion;
 pub use limits::{Cgroup, Limits};
 pub use list::parse_list;
 pub use node::{MemoryAccess, Node, NodeKind, SideCache};

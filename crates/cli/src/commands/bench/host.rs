@@ -53,7 +53,7 @@ impl BenchCommand {
             make_drawings(directory)?;
         }
         let mut platform = HostPlatform::new(options).map_err(Failure::run)?;
-        self.adapt(&mut scope, platform.inventory());
+        self.adapt(&mut scope, platform.inventory(), suite);
         let plans = match self.experiments.is_empty() {
             false => self.plans(platform.layout(), &scope.settings)?,
             true => suite.plans(platform.layout(), &scope).map_err(Failure::input)?,
@@ -62,6 +62,7 @@ impl BenchCommand {
             print(report::paragraph(&headline(&platform), &self.output.view()))?;
         }
         let mut output: Output<Record> = self.output.open()?.of(&provenance::of_host(platform.inventory()));
+        output.describe(&bench::computer_of_host(platform.inventory()))?;
         let view = self.output.view();
         let early = view.clone();
         output.tell_early(move |records| tables(TITLE, records, &early));
@@ -82,7 +83,13 @@ impl BenchCommand {
     }
 
     /// Adapts a suite to this computer and to how much time there is.
-    fn adapt(&self, scope: &mut SuiteScope, inventory: &Inventory) {
+    fn adapt(&self, scope: &mut SuiteScope, inventory: &Inventory, suite: Suite) {
+        if suite == Suite::Fit {
+            // One kind of pages: the largest, so that translation adds least to what caches and memory take.
+            let transparent = self.host.pages.is_none() && inventory.transparent.is_on();
+            scope.pages = if transparent { vec![PageKind::Transparent] } else { Vec::new() };
+            return;
+        }
         if self.host.pages.is_none() && inventory.transparent.is_on() && !self.host.quick {
             scope.pages = vec![PageKind::Base, PageKind::Transparent];
         }

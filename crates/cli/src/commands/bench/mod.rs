@@ -1,8 +1,11 @@
 //! `ccnuma bench`: what a memory access costs, by state, request and placement.
 
+mod against;
 mod flags;
 mod host;
 mod simulated;
+
+use std::path::PathBuf;
 
 use bench::{Experiment, Layout, Placement, Plan, PlanError, Settings, State, Suite, SuiteScope};
 use clap::Args;
@@ -42,7 +45,11 @@ Examples:
   ccnuma bench -m arctic --home 1 --local 2 --remote 0 --state CEXM lmbench-read --json
       CPU 2 reads lines of node 1 owned and silently evicted by CPU 0
   ccnuma bench -m arctic --suite interventions --csv=interventions.csv
-  ccnuma bench -m mine.toml --local 0 --local 1 bwmp-read")]
+  ccnuma bench -m mine.toml --local 0 --local 1 bwmp-read
+  ccnuma bench --suite fit --json=all.jsonl
+      what `ccnuma fit all.jsonl --machine-out mine.toml` describes this computer from
+  ccnuma bench -m mine.toml --against all.jsonl
+      every record of the file beside its simulation")]
 pub struct BenchCommand {
     #[command(flatten)]
     machine: MachineFlag,
@@ -50,7 +57,7 @@ pub struct BenchCommand {
     #[arg(value_name = "EXPERIMENT", conflicts_with = "suite")]
     experiments: Vec<String>,
     /// Run a suite, with placements derived from the topology: local remote interventions invalidations random-sharers
-    /// hierarchy places cores nodes bandwidth loaded regions mlc overview all [default: overview of this computer, local of a
+    /// hierarchy places cores nodes bandwidth loaded regions mlc fit overview all [default: overview of this computer, local of a
     /// simulated one].
     #[arg(long, value_name = "SUITE", conflicts_with_all = ["state", "home", "local", "remote"])]
     suite: Option<String>,
@@ -66,6 +73,9 @@ pub struct BenchCommand {
     /// CPU that owns or shares the lines (repeatable).
     #[arg(long, value_name = "CPU")]
     remote: Vec<u16>,
+    /// Repeat the records of FILE, from `ccnuma bench --json=FILE`, on the simulated machine: measured, simulated and error of each.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["experiments", "suite", "state", "home", "local", "remote"])]
+    against: Option<PathBuf>,
     #[command(flatten)]
     thoroughness: ThoroughnessFlags,
     #[command(flatten)]
@@ -82,7 +92,9 @@ pub struct BenchCommand {
 fn tables(title: &str, records: &[Record], view: &View) -> String {
     let levels = experiments::fitting::levels_in_words(records);
     let tables = report::series_tables(title, records, &levels, view);
-    tables.iter().map(|table| table.shown(view)).collect::<Vec<_>>().join("\n")
+    let mut shown: Vec<String> = tables.iter().map(|table| table.shown(view)).collect();
+    shown.extend(experiments::fitting::pairs_in_words(records).map(|words| report::paragraph(&words, view)));
+    shown.join("\n")
 }
 
 impl BenchCommand {
@@ -92,6 +104,11 @@ impl BenchCommand {
     /// When the input cannot be used, a measurement fails or the output does.
     pub fn run(self) -> Result<(), Failure> {
         match self.machine.machine()? {
+            Machine::Host if self.against.is_some() => {
+                let file = self.against.iter().map(|file| file.display().to_string()).collect::<String>();
+                let accepted = "with -m and a simulated machine, as from `ccnuma fit FILE --machine-out mine.toml`";
+                Err(Failure::flag("--against", file, "this computer was measured, not simulated", accepted))
+            }
             Machine::Host => self.run_on_host(),
             Machine::Simulated(machine) => self.run_simulated(&machine),
         }

@@ -18,6 +18,9 @@ impl BenchCommand {
     /// When the input cannot be used, a measurement fails or the output does.
     pub(super) fn run_simulated(&self, machine: &Resolved) -> Result<(), Failure> {
         self.host.refuse()?;
+        if let Some(file) = &self.against {
+            return self.run_against(file, &machine.description);
+        }
         let layout = Layout::simulated(&machine.description).map_err(Failure::input)?;
         let scope = self.scope(suite_settings(&layout))?;
         let (title, view) = (&machine.description.title, self.output.view());
@@ -53,6 +56,9 @@ impl BenchCommand {
         let (title, view) = (machine.description.title.clone(), self.output.view());
         output.tell_early(move |records| report::measurements(&title, records).shown(&view));
         output.describe(&experiments::description_row(machine))?;
+        if let Some(computer) = bench::computer_of_server(&machine.description) {
+            output.describe(&computer)?;
+        }
         let bar = progress::bar(plans.len(), "experiments");
         let (options, description) = (self.thoroughness.simulation(), &machine.description);
         let (mut records, mut outcomes) = (Vec::new(), Vec::new());

@@ -16,11 +16,12 @@ use crate::platform::{Machine, MachineFlag};
 /// When a file cannot be read, a line is no record, the records are of several machines or computers, or the machine's
 /// description is wrong.
 pub(super) fn read(files: &[PathBuf], flag: &MachineFlag, most_caches: Option<usize>) -> Result<Measured, Failure> {
-    let (mut records, mut machines) = (Vec::new(), Vec::new());
+    let (mut records, mut machines, mut computers) = (Vec::new(), Vec::new(), Vec::new());
     for file in files {
         let mut contents = read_file(file)?;
         records.append(&mut contents.rows);
         machines.append(&mut contents.machines);
+        computers.append(&mut contents.computers);
     }
     let Some((first, provenance)) = records.first().cloned() else {
         let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
@@ -45,9 +46,10 @@ pub(super) fn read(files: &[PathBuf], flag: &MachineFlag, most_caches: Option<us
             None => machine::load(&name).ok(),
         },
     };
+    let computer = computers.into_iter().find(|computer| computer.machine == name);
     let identity = description.as_ref().map_or_else(|| unknown(&name, &records), identity_of);
     let system = description.map(system_of).transpose()?;
-    Ok(Measured { name, records, provenance, system, identity, announced: Vec::new(), most_caches })
+    Ok(Measured { name, records, provenance, system, identity, announced: Vec::new(), most_caches, computer })
 }
 
 /// What records tell of a machine that nobody described.
@@ -65,7 +67,11 @@ fn unknown(name: &str, records: &[Record]) -> Identity {
     }
 }
 
-fn read_file(file: &Path) -> Result<Contents<Record>, Failure> {
+/// Reads the records of one file, and the machines that it describes.
+///
+/// # Errors
+/// When it cannot be read, or a line is no record of a measurement.
+pub(super) fn read_file(file: &Path) -> Result<Contents<Record>, Failure> {
     let refused = |problem: String| {
         let accepted = "lines that `ccnuma bench --json=FILE` wrote";
         Failure::flag("DATA", file.display(), problem, accepted)

@@ -55,7 +55,7 @@ pub(super) fn confirm(
     Ok(disagreement)
 }
 
-fn table(measured: &str, simulated: &str, rows: &[Comparison]) -> Table {
+pub(super) fn table(measured: &str, simulated: &str, rows: &[Comparison]) -> Table {
     let mut table = Table::new(
         format!("confirmation: {measured} measured, {simulated} simulated with the same experiments"),
         vec![

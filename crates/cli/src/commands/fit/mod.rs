@@ -3,13 +3,14 @@
 mod data;
 mod description;
 mod probe;
+mod server;
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use experiments::fitting::{Analysis, AnnouncedCache, Identity, Model, Surroundings, analyse, beside_announced};
 use experiments::{System, Systems};
-use record::{FitRow, Format, Provenance, Record, RecordWriter, Row};
+use record::{ComputerRow, FitRow, Format, Provenance, Record, RecordWriter, Row};
 use report::View;
 
 use crate::failure::Failure;
@@ -29,13 +30,19 @@ use crate::size::Mib;
 Fitted values are printed with those of the machine's description if there is one, or, on this computer, with those
 announced by the kernel. Parameters that the data do not determine have no value.
 
-A machine without a description is described from the fit of all models and simulated with the same experiments; measured
-and simulated figures are compared level by level. Exit code 1 (not confirmed) if a time differs by more than 10 % plus a
-cycle, or a size by more than a factor of 1.5.
+--machine-out describes a server as it is: cores, caches and nodes as announced, times and bandwidths fitted by the
+simulator on the experiments of `ccnuma bench --suite fit`; the file names what was assumed. Records of other simulated
+machines make a description in the shape of the Origin. What was described is simulated with the same experiments, and
+measured and simulated figures are compared. Exit code 1 (not confirmed) if a time differs by more than 5 % plus 1 ns, or a
+bandwidth by more than 10 %; in the shape of the Origin, a time by 10 % plus a cycle, or a size by a factor of 1.5.
 
 Examples:
   ccnuma fit                             measure this computer and fit all models
   ccnuma fit --machine-out mine.toml     describe it, to simulate it by `ccnuma bench -m mine.toml`
+  ccnuma bench --suite fit --json=all.jsonl
+  ccnuma fit all.jsonl --machine-out mine.toml
+  ccnuma bench -m mine.toml --against all.jsonl
+                                         the same in steps, and every record beside its simulation
   ccnuma fit -m dresden --model remote   recover the parameters of a simulated machine
   ccnuma fit -m dresden --model seidl --svg plots
                                          residuals of Seidl's model, drawn into plots/
@@ -69,6 +76,14 @@ pub struct FitCommand {
     output: OutputFlags,
 }
 
+/// The records of a file, and the machines that it describes.
+///
+/// # Errors
+/// When it cannot be read, or a line is no record of a measurement.
+pub fn records_of(file: &Path) -> Result<record::Contents<Record>, Failure> {
+    data::read_file(file)
+}
+
 /// Levels of caches that a computer can have, generously.
 const MOST_CACHES: i64 = 8;
 /// The name that stands for every model.
@@ -89,6 +104,8 @@ struct Measured {
     announced: Vec<AnnouncedCache>,
     /// How many caches there are at most, if that is known.
     most_caches: Option<usize>,
+    /// The machine's structure as it announces it, where records of the suite `fit` have it beside them.
+    computer: Option<ComputerRow>,
 }
 
 impl FitCommand {
@@ -105,6 +122,14 @@ impl FitCommand {
             false => data::read(&self.data, &self.machine, self.most_caches())?,
         };
         let mut output: Output<FitRow> = self.output.open()?.of(&measured.provenance);
+        if let Some(path) = self.machine_out.as_deref()
+            && let Some(computer) = measured.computer.as_ref()
+        {
+            let file = description.map(|file| (path, file)).expect("begun above");
+            let differs = server::describe(file, computer, &measured.records, &mut output, &self.output.view())?;
+            output.finish()?;
+            return confirmed(differs);
+        }
         let (analyses, failures) = progress::during("fit", || analysed(&models, &measured));
         if let (true, Some(first)) = (analyses.is_empty(), failures.first()) {
             return Err(Failure::run(first));
@@ -128,12 +153,7 @@ impl FitCommand {
             false => None,
         };
         output.finish()?;
-        match differs {
-            None => Ok(()),
-            Some(words) => Err(Failure::run(format!(
-                "NOT CONFIRMED: the simulation of the fitted machine differs from the measurements: {words}"
-            ))),
-        }
+        confirmed(differs)
     }
 
     fn most_caches(&self) -> Option<usize> {
@@ -177,7 +197,11 @@ impl FitCommand {
     fn measure(&self, models: &[Model], file: Option<Whole>) -> Result<Measured, Failure> {
         let largest = self.largest.map(|size| size.0);
         let measured = match self.machine.machine()? {
+            Machine::Host if self.machine_out.is_some() => server::measure_host()?,
             Machine::Host => probe::host(models, largest, self.most_caches())?,
+            Machine::Simulated(resolved) if self.machine_out.is_some() && resolved.description.server.is_some() => {
+                server::measure_simulated(&resolved.description)?
+            }
             Machine::Simulated(resolved) => {
                 let mut surroundings = Surroundings::simulated(&resolved.description);
                 surroundings.largest_area = largest.unwrap_or(surroundings.largest_area);
@@ -186,6 +210,7 @@ impl FitCommand {
         };
         if let Some(mut file) = file {
             let mut writer = RecordWriter::new(Format::JsonLines, &mut file, measured.provenance.clone());
+            measured.computer.iter().try_for_each(|computer| writer.describe(computer))?;
             measured.records.iter().try_for_each(|record| writer.write(record))?;
             drop(writer);
             file.complete()?;
@@ -199,6 +224,13 @@ impl FitCommand {
         analysis.notes.iter().for_each(|note| table.note(note));
         format!("{}\n", table.shown(view))
     }
+}
+
+/// An error if the simulation of the described machine differs, in these words.
+fn confirmed(differs: Option<String>) -> Result<(), Failure> {
+    let told =
+        |words| format!("NOT CONFIRMED: the simulation of the fitted machine differs from the measurements: {words}");
+    differs.map_or(Ok(()), |words| Err(Failure::run(told(words))))
 }
 
 fn title(model: Model) -> &'static str {

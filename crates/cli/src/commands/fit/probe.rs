@@ -19,7 +19,7 @@ const HOST_CACHES: Bytes = Bytes::from_mib(32);
 /// The largest area on this computer, unless told otherwise.
 const HOST_AREA: Bytes = Bytes::from_mib(1024);
 /// Samples of each measurement on this computer: as many as give an interval of the median, and one to spare.
-const HOST_SAMPLES: u32 = 7;
+pub(super) const HOST_SAMPLES: u32 = 7;
 /// How often lists that leave the hierarchy in doubt get as many samples again. Where others use the caches, too, one sample in some
 /// is undisturbed, and the least of all counts.
 const REPEATED: u32 = 3;
@@ -48,7 +48,7 @@ pub(super) fn simulated(
     drop(bar);
     let (name, identity) = (description.name.clone(), identity_of(description));
     let (system, provenance) = (Some(system_of(description.clone())?), provenance::of_software());
-    Ok(Measured { name, records, provenance, system, identity, announced: Vec::new(), most_caches })
+    Ok(Measured { name, records, provenance, system, identity, announced: Vec::new(), most_caches, computer: None })
 }
 
 /// Measures this computer. It has `most_caches` at most, or else as many as its kernel announces.
@@ -74,7 +74,7 @@ pub(super) fn host(models: &[Model], largest: Option<Bytes>, most_caches: Option
         records.extend(measure_windows(&windows, &mut platform, &surroundings)?);
     }
     let name = HostPlatform::NAME.to_owned();
-    Ok(Measured { name, records, provenance, system: None, identity, announced, most_caches })
+    Ok(Measured { name, records, provenance, system: None, identity, announced, most_caches, computer: None })
 }
 
 /// What the kernel announces of the data caches of the processor that is measured.
@@ -88,7 +88,7 @@ fn announced(platform: &HostPlatform) -> Vec<AnnouncedCache> {
 }
 
 /// Samples of all plans in turn. What cannot be measured is said and left out.
-fn measure_plans(
+pub(super) fn measure_plans(
     plans: &[Plan],
     platform: &mut HostPlatform,
     most_caches: Option<usize>,
@@ -132,7 +132,10 @@ fn measure_windows(
 
 /// What the computer is, and how much of its memory the probe may use: half of what is free on the poorest node, and of what
 /// its control group leaves.
-fn surroundings(platform: &HostPlatform, largest: Option<Bytes>) -> Result<(Identity, Surroundings), Failure> {
+pub(super) fn surroundings(
+    platform: &HostPlatform,
+    largest: Option<Bytes>,
+) -> Result<(Identity, Surroundings), Failure> {
     let inventory = platform.inventory();
     let with_memory: Vec<NodeId> =
         platform.layout().nodes().filter(|&node| platform.layout().has_memory(node)).collect();

@@ -1,0 +1,75 @@
+//! `ccnuma bench -m MACHINE --against FILE`: the records of a file beside their simulation.
+
+use std::path::Path;
+
+use experiments::fitting::{Against, Comparison, Mapping, against};
+use machine::Description;
+use record::{FitRow, Record, Unit};
+use report::{Cell, Column, Table, Tone};
+
+use super::BenchCommand;
+use crate::commands::fit;
+use crate::failure::Failure;
+use crate::output::{Output, print};
+use crate::progress;
+
+impl BenchCommand {
+    /// Repeats the records of `file` on the machine of `description`.
+    ///
+    /// # Errors
+    /// When the file has no records, they are of a machine of other sizes, or the simulation or the output fails.
+    pub(super) fn run_against(&self, file: &Path, description: &Description) -> Result<(), Failure> {
+        let contents = fit::records_of(file)?;
+        let records: Vec<Record> = contents.rows.iter().map(|(record, _)| record.clone()).collect();
+        let Some(first) = records.first() else {
+            let accepted = "a file that `ccnuma bench --json=FILE` wrote";
+            return Err(Failure::flag("--against", file.display(), "contains no records", accepted));
+        };
+        let computer = contents.computers.iter().find(|computer| computer.machine == first.machine);
+        let mapping = computer.map(Mapping::of).transpose().map_err(Failure::run)?;
+        let mut output: Output<FitRow> = self.output.open()?;
+        let bar = progress::bar(records.len(), "records");
+        let found = against(description, &records, mapping.as_ref(), |done| bar.at(done)).map_err(Failure::run)?;
+        drop(bar);
+        found.rows.iter().try_for_each(|row| output.write(&row.row(&first.machine)))?;
+        if output.wants_table() {
+            print(table(&first.machine, &description.name, &found).shown(&self.output.view()))?;
+        }
+        output.finish()
+    }
+}
+
+fn table(measured: &str, simulated: &str, found: &Against) -> Table {
+    let mut table = Table::new(
+        format!("{measured} measured, {simulated} simulated with the same experiments"),
+        vec![
+            Column::text("record"),
+            Column::number("measured", ""),
+            Column::number("simulated", ""),
+            Column::text("unit"),
+            Column::number("error", "%"),
+        ],
+    );
+    for row in &found.rows {
+        let Comparison { name, unit, measured, simulated, agrees } = row;
+        let digits = if *unit == Unit::Nanoseconds { 2 } else { 0 };
+        let error = row.error_pct().map_or_else(|| "-".to_owned(), |error| format!("{error:+.1}"));
+        table.row([
+            Cell::from(name.clone()),
+            format!("{measured:.digits$}").into(),
+            simulated.map_or_else(|| "-".to_owned(), |simulated| format!("{simulated:.digits$}")).into(),
+            unit.to_string().into(),
+            if *agrees { error.into() } else { Cell::new(error, Tone::Bad) },
+        ]);
+    }
+    for (what, unit) in [("latencies", Unit::Nanoseconds), ("bandwidths", Unit::MegabytesPerSecond)] {
+        if let Some(errors) = found.errors(unit) {
+            table.note(format!(
+                "{} {what}: median error {:.1} %, 90th percentile {:.1} %",
+                errors.count, errors.median_pct, errors.ninetieth_pct
+            ));
+        }
+    }
+    found.skipped.iter().for_each(|(reason, number)| table.note(format!("not repeated: {number}, {reason}")));
+    table
+}

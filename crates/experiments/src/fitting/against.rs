@@ -1,0 +1,173 @@
+//! A described machine against the one that was measured: every record that the simulator can repeat, measured and simulated.
+
+use bench::{Layout, Plan, Settings, SimulatedPlatform};
+use machine::Description;
+use record::{Record, Statistics, Unit};
+use units::Bytes;
+
+use super::probe::LISTS_BEYOND_CACHES;
+use super::server::on_small_pages;
+use super::{Comparison, Mapping};
+use crate::error::ExperimentError;
+use crate::parallel;
+
+/// Records beside their simulation.
+#[derive(Clone, Debug)]
+pub struct Against {
+    /// A row for each record that could be repeated.
+    pub rows: Vec<Comparison>,
+    /// Why others could not, each reason with how many records it is about.
+    pub skipped: Vec<(&'static str, usize)>,
+}
+
+/// How far simulated figures are from those measured, in percent of the latter, without regard to sign.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Errors {
+    /// How many figures.
+    pub count: usize,
+    /// The median.
+    pub median_pct: f64,
+    /// The 90th percentile.
+    pub ninetieth_pct: f64,
+}
+
+/// A latency, or a bandwidth, that differs by more than this share of the measured one does not agree.
+const AGREE: f64 = 0.15;
+
+impl Against {
+    /// The errors of the figures of a unit; `None` without any.
+    pub fn errors(&self, unit: Unit) -> Option<Errors> {
+        let of_unit = self.rows.iter().filter(|row| row.unit == unit);
+        let mut errors: Vec<f64> = of_unit.filter_map(|row| Some(row.error_pct()?.abs())).collect();
+        errors.sort_by(f64::total_cmp);
+        let ninetieth_pct = *errors.get((errors.len() * 9).div_ceil(10).checked_sub(1)?)?;
+        Some(Errors { count: errors.len(), median_pct: Statistics::of(&errors)?.median, ninetieth_pct })
+    }
+}
+
+/// Repeats `records` on the machine of `description`. `mapping` gives the places of the measured machine in it; without, they have the
+/// same numbers. `finished` is called with the number of records done.
+///
+/// # Errors
+/// When the description has other sizes than the measured machine, or cannot be simulated.
+pub fn against(
+    description: &Description,
+    records: &[Record],
+    mapping: Option<&Mapping>,
+    finished: impl FnMut(usize),
+) -> Result<Against, ExperimentError> {
+    let (processors, nodes) = (description.topology.processors, description.topology.nodes());
+    if let Some((cores, of_records)) = mapping.map(Mapping::sizes)
+        && (cores, of_records) != (processors, nodes)
+    {
+        let reason =
+            format!("it has {processors} processors on {nodes} nodes; the records are of {cores} on {of_records}");
+        return Err(ExperimentError::Machine { machine: description.name.clone(), reason });
+    }
+    let layout = Layout::simulated(description)?;
+    let line = mapping.map_or(layout.line, Mapping::line);
+    let settings = Settings { iterations: 1, ..Settings::simulated() };
+    let mut skipped: Vec<(&'static str, usize)> = Vec::new();
+    let mut jobs = Vec::new();
+    for record in records {
+        match repeated(record, &layout, line, &settings, mapping) {
+            Ok(plan) => jobs.push((record, plan)),
+            Err(reason) => match skipped.iter_mut().find(|(known, _)| *known == reason) {
+                Some((_, number)) => *number += 1,
+                None => skipped.push((reason, 1)),
+            },
+        }
+    }
+    let mut small = description.clone();
+    small.tlb.large_page = Bytes(0);
+    let work = |(record, plan): &(&Record, Plan)| -> Result<Comparison, ExperimentError> {
+        let machine = if on_small_pages(record) { &small } else { description };
+        let mut platform = SimulatedPlatform::new(machine.clone(), sim::Options::default())?;
+        let outcome = plan.run(&mut platform)?;
+        let simulated = outcome.records().find(|found| found.experiment == record.experiment).map(Record::headline);
+        let measured = record.headline();
+        let agrees = simulated.is_some_and(|simulated| (simulated - measured).abs() <= AGREE * measured);
+        Ok(Comparison { name: name(record), unit: record.unit, measured, simulated, agrees })
+    };
+    let mut rows = Vec::new();
+    parallel::in_order(&jobs, work, finished, |_, row| {
+        rows.push(row?);
+        Ok::<(), ExperimentError>(())
+    })?;
+    Ok(Against { rows, skipped })
+}
+
+/// The plan that repeats a record on a machine of this layout, or the reason why there is none.
+fn repeated(
+    record: &Record,
+    layout: &Layout,
+    line: Bytes,
+    settings: &Settings,
+    mapping: Option<&Mapping>,
+) -> Result<Plan, &'static str> {
+    let cpu = |cpu| mapping.map_or(Some(cpu), |mapping| mapping.cpu(cpu));
+    let node = |node| mapping.map_or(Some(node), |mapping| mapping.node(node));
+    if record.locals.iter().chain(&record.remotes).any(|&its| cpu(its).is_none()) {
+        return Err("a further thread of a core, which descriptions do not have");
+    }
+    let plan =
+        Plan::of_record(record, line, settings, cpu, node).ok_or("a kind of measurement that is not repeated")?;
+    if plan.experiment.kernel(0).passes_caches() {
+        return Err("accesses that pass the caches, which simulated processors do not have");
+    }
+    if plan.experiment.ranges_over_an_array() && plan.settings.array.0 > LISTS_BEYOND_CACHES * layout.outermost.0 {
+        return Err("an array far beyond the caches, where nothing changes any more");
+    }
+    plan.validate(layout).map_err(|_| "impossible on the described machine")?;
+    Ok(plan)
+}
+
+/// What a record is about, in words.
+fn name(record: &Record) -> String {
+    let list = |cpus: &[units::CpuId]| units::ranges(cpus.iter().map(|cpu| cpu.0));
+    let mut name = format!("{} {}, node {}, CPU {}", record.title(), record.state, record.home, list(&record.locals));
+    if !record.remotes.is_empty() {
+        name.push_str(&format!(", owner {}", list(&record.remotes)));
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(unit: Unit, simulated: f64) -> Comparison {
+        Comparison { name: String::new(), unit, measured: 100.0, simulated: Some(simulated), agrees: true }
+    }
+
+    #[test]
+    fn errors_are_those_of_a_unit_without_sign() {
+        let mut rows: Vec<Comparison> =
+            (1..=10).map(|error| row(Unit::Nanoseconds, 100.0 - f64::from(error))).collect();
+        rows.push(row(Unit::MegabytesPerSecond, 150.0));
+        let all = Against { rows, skipped: Vec::new() };
+        let times = all.errors(Unit::Nanoseconds).expect("ten");
+        assert_eq!((times.count, times.median_pct, times.ninetieth_pct), (10, 5.5, 9.0));
+        assert_eq!(all.errors(Unit::MegabytesPerSecond).map(|errors| errors.median_pct), Some(50.0));
+        assert_eq!(all.errors(Unit::Count), None);
+    }
+
+    /// A machine's own records are repeated without any error, except where only the order of samples differs.
+    #[test]
+    fn a_machine_agrees_with_itself() {
+        let description = machine::load("xeon-8180-2s").expect("a machine");
+        let layout = Layout::simulated(&description).expect("a layout");
+        let settings = Settings { iterations: 1, lines: Some(64), ..Settings::simulated() };
+        let plans = bench::Suite::Places.plans(&layout, &bench::SuiteScope::whole(settings)).expect("possible");
+        let record =
+            |plan: &Plan| crate::run_plan(&description, plan, sim::Options::default()).expect("measured").record;
+        let records: Vec<Record> = plans.iter().take(12).map(record).collect();
+        let found = against(&description, &records, None, |_| ()).expect("repeated");
+        assert!(
+            found.rows.iter().all(|row| row.error_pct().is_some_and(|error| error.abs() < 0.1)),
+            "{:#?}",
+            found.rows
+        );
+        assert_eq!(found.rows.len() + found.skipped.iter().map(|(_, number)| number).sum::<usize>(), records.len());
+    }
+}

@@ -1,0 +1,284 @@
+//! The values of a description before anything is tuned, and those that measurements decide.
+
+use machine::Description;
+use machine::description::OnDieNetwork;
+
+use super::layout::{Laid, lay_out};
+use super::observed::{Home, Kind, Observation, Place};
+use super::structure::{Family, Nearness, Structure};
+use super::tuning::Tunable;
+use super::values::Values;
+
+/// A penalty of lines that are homed at their reader above this share of what memory takes longer than the third-level cache tells of
+/// a directory in memory: it is a read of memory in place of a look-up (servers of Skylake-SP: 1.0 to 1.2 of it; of Haswell-EP: 0).
+const DIRECTORY_SHARE: f64 = 0.4;
+/// The directory cache of Haswell-EP, which it has with a directory: entries and ways of a memory controller.
+const HITME: (u32, u32) = (2048, 8);
+/// Snoop filters hold more lines than the cores they watch over have, by this factor (Skylake-SP: 24 Ki lines for 16 Ki).
+const FILTER_OVER_CACHES: f64 = 1.5;
+
+/// The link of a memory node, before its memory has been measured.
+const MEMORY_LINK: [(&str, f64); 4] = [("latency_ns", 70.0), ("header_ns", 0.5), ("line_ns", 2.5), ("credits", 64.0)];
+
+/// Whether homes keep a directory in memory, by the `penalty` of lines that are homed at their reader; as the family if nothing tells.
+pub(super) fn has_directory(structure: &Structure, penalty: Option<f64>, observed: &[Observation]) -> bool {
+    let of =
+        |kind| observed.iter().find(|observation| observation.kind == kind).map(|observation| observation.measured);
+    let read = of(Kind::Memory(Place::Local)).zip(of(Kind::Level(3))).map(|(memory, l3)| memory - l3);
+    match (structure.family, penalty.zip(read)) {
+        (Family::Zen2, _) => false,
+        (_, Some((penalty, read))) => penalty > DIRECTORY_SHARE * read,
+        (family, None) => family == Family::SkylakeSp,
+    }
+}
+
+/// The structure, with the values of its family, and homes with or without a `directory`, which is `shown` by a measurement or assumed.
+pub(super) fn values(structure: &Structure, clock_mhz: f64, directory: bool, shown: bool) -> Values {
+    let mut values = Values::new(format!("as measured: {}", structure.title), structure.family.name());
+    let laid = lay_out(structure);
+    topology(&mut values, structure);
+    caches(&mut values, structure, clock_mhz);
+    network(&mut values, structure, &laid);
+    homes(&mut values, structure, directory, shown);
+    values.set("memory", "controllers", laid.controllers, "assumed: memory controllers are not announced");
+    if structure.memory_nodes > 0 {
+        for (key, value) in MEMORY_LINK {
+            values.set("memory_link", key, value, "assumed: eight lanes of 32 GT/s (CXL)");
+        }
+    }
+    if structure.sockets > 4 {
+        values.set("socket_link", "links", structure.sockets - 1, "assumed: every two sockets are joined");
+    }
+    values
+}
+
+fn topology(values: &mut Values, structure: &Structure) {
+    values.set("topology", "processors", structure.cores(), "announced: cores");
+    let of_node = structure.cores_per_socket / structure.nodes_per_socket;
+    values.set("topology", "processors_per_node", of_node, "announced");
+    if structure.memory_nodes > 0 {
+        values.set("topology", "memory_nodes", structure.memory_nodes, "announced");
+    }
+    let memory = structure.node_memory.0 >> 20;
+    values.set("topology", "node_memory_mib", memory, "announced, as far as an address can hold");
+}
+
+fn caches(values: &mut Values, structure: &Structure, clock_mhz: f64) {
+    values.set("processor", "clock_mhz", clock_mhz.round(), "measured");
+    let line = structure.line.0;
+    for (table, shape) in [("l1", structure.l1), ("l2", structure.l2)] {
+        match table {
+            "l1" => values.set(table, "size_kib", shape.size.0 >> 10, "announced"),
+            _ => values.set(table, "size_mib", shape.size.0 as f64 / f64::from(1 << 20), "announced"),
+        }
+        values.set(table, "ways", shape.ways, "announced");
+        values.set(table, "line_bytes", line, "announced");
+    }
+    values.set("l2", "bus_clock_mhz", clock_mhz.round(), "assumed: the cores' clock");
+    values.set("l2", "bus_width_bytes", line, "assumed: a line a cycle");
+    values.set("l2", "fill_block_bytes", line, "assumed: a line");
+    let slice = structure.l3.size.0 / u64::from(structure.slices_per_cluster);
+    let source = format!("announced: {} a core cluster", structure.l3.size);
+    values.set("l3_slice", "size_kib", slice >> 10, source);
+    values.set("l3_slice", "ways", structure.l3.ways, "announced");
+    if structure.family == Family::Zen2 {
+        values.set("l3_slice", "clock_mhz", clock_mhz.round(), "assumed: the cores' clock");
+    }
+    if structure.family == Family::SkylakeSp {
+        let lines = structure.l2.size.0 / line * u64::from(structure.cores_per_cluster());
+        let sets = FILTER_OVER_CACHES * lines as f64 / f64::from(structure.slices_per_cluster) / 12.0;
+        let sets = (sets.max(1.0) as u64).next_power_of_two();
+        values.set("l3_slice", "filter_sets", sets, "assumed: half as many lines again as second-level caches");
+        values.set("l3_slice", "filter_ways", 12, "default: skylake-sp");
+    }
+}
+
+fn network(values: &mut Values, structure: &Structure, laid: &Laid) {
+    let spelled = match laid.network {
+        OnDieNetwork::Rings => "rings",
+        OnDieNetwork::Mesh => "mesh",
+        OnDieNetwork::IoDie => "io-die",
+    };
+    let family = structure.family.name();
+    values.set("server", "network", format!("\"{spelled}\""), format!("assumed: as {family}"));
+    values.set("server", "sockets", structure.sockets, "announced");
+    values.set("server", "nodes_per_socket", structure.nodes_per_socket, "announced");
+    values.set("server", "clusters_per_socket", structure.clusters_per_socket, "announced: third-level caches");
+    if laid.network == OnDieNetwork::IoDie {
+        values.set("server", "cores_per_cluster", structure.cores_per_cluster(), "announced");
+        values.set(
+            "server",
+            "slices_per_cluster",
+            structure.slices_per_cluster,
+            "assumed: a power of two of sets each",
+        );
+        values.set("server", "clusters_per_die", laid.clusters_per_die, format!("assumed: as {family}"));
+    }
+    let rows: Vec<String> = laid.rows.iter().map(|row| format!("    \"{row}\",\n")).collect();
+    values.set("server", "layout", format!("[\n{}]", rows.concat()), "assumed: no measurement shows positions");
+}
+
+fn homes(values: &mut Values, structure: &Structure, directory: bool, shown: bool) {
+    let source = match shown {
+        true => "measured: lines homed at their reader",
+        false => "default: of the family; nothing measured shows it",
+    };
+    match (structure.family, directory) {
+        (Family::Zen2, _) => {
+            let lines = structure.l3.size.0 / structure.line.0 * u64::from(structure.clusters_per_socket);
+            let entries = (2 * lines).next_power_of_two().max(1 << 17);
+            values.set("home", "kind", "\"probe-filter\"", "assumed: as zen2");
+            values.set("home", "entries", entries, "assumed: twice the lines of the third-level caches");
+        }
+        (Family::HaswellEp, true) => {
+            values.set("home", "kind", "\"directory\"", source);
+            values.set("home", "entries", HITME.0, "assumed: HitME");
+            values.set("home", "ways", HITME.1, "assumed: HitME");
+        }
+        (Family::SkylakeSp, false) => {
+            values.set("home", "kind", "\"home-snoop\"", source);
+            values.set("home", "entries", 0, "without a directory");
+            values.set("home", "at_slice", false, "assumed");
+        }
+        (Family::HaswellEp, false) => values.set("home", "kind", "\"home-snoop\"", source),
+        (Family::SkylakeSp, true) => {
+            values.set("home", "kind", "\"directory\"", source);
+            let at_slice = structure.clusters_per_socket == structure.nodes_per_socket;
+            values.set("home", "at_slice", at_slice, "assumed: as skylake-sp");
+        }
+    }
+}
+
+/// The most cycles of most keys.
+const MOST: f64 = 1000.0;
+
+/// A core that reads a modified line out takes longer than to tell that it has a clean one, by this at least.
+const READ_OUT_NS: f64 = 1.5;
+
+/// The values that times decide, of the machine `start`, as far as `times` has anything that depends on them.
+pub(super) fn times(structure: &Structure, start: &Description, times: &[Observation]) -> Vec<Tunable> {
+    let has = |kind: Kind| times.iter().any(|observation| observation.kind == kind);
+    let (Some(server), Some(slice), Some(home), Some(link)) =
+        (&start.server, &start.l3_slice, &start.home, &start.socket_link)
+    else {
+        return Vec::new();
+    };
+    let period = |clock: units::Hertz| clock.period().as_ns();
+    let (core, die) = (period(start.processor.clock), period(server.clock));
+    let (l3, memory) = (period(slice.clock), period(home.memory_clock));
+    let modified = |nearness, home| Kind::Core { nearness, modified: true, home };
+    let cycles = |keys, unit_ns, bounds, value: u32, decided_by| Tunable {
+        keys,
+        unit_ns,
+        bounds,
+        whole: true,
+        value: f64::from(value),
+        decided_by,
+    };
+    let l2 = start.coherent_cache().hit_cycles;
+    let mut all = vec![
+        cycles(&[("l1", "hit_cycles")], core, (1.0, 100.0), start.l1.hit_cycles, Kind::Level(1)),
+        cycles(&[("l2", "hit_cycles"), ("l2", "tag_check_cycles")], core, (1.0, 100.0), l2, Kind::Level(2)),
+        cycles(&[("l3_slice", "lookup_cycles")], l3, (1.0, MOST), slice.lookup_cycles, Kind::Level(3)),
+        cycles(
+            &[("memory", "access_cycles")],
+            memory,
+            (1.0, MOST),
+            start.memory.access_cycles,
+            Kind::Memory(Place::Local),
+        ),
+    ];
+    let near = [Nearness::SameCluster, Nearness::SameNode].map(|nearness| modified(nearness, Home::Both));
+    if let Some(&kind) = near.iter().find(|kind| has(**kind)) {
+        all.push(cycles(&[("l3_slice", "snoop_cycles")], l3, (1.0, MOST), slice.snoop_cycles, kind));
+    }
+    let clean = Kind::Core { nearness: Nearness::SameCluster, modified: false, home: Home::Both };
+    let of =
+        |kind: Kind| times.iter().find(|observation| observation.kind == kind).map(|observation| observation.measured);
+    if of(near[0]).zip(of(clean)).is_some_and(|(modified, clean)| modified - clean > READ_OUT_NS) {
+        all.push(cycles(&[("l3_slice", "read_out_cycles")], l3, (0.0, MOST), slice.read_out_cycles, near[0]));
+    }
+    if server.network == OnDieNetwork::IoDie && has(near[1]) {
+        all.push(cycles(&[("server", "gateway_cycles")], die, (1.0, MOST), server.gateway_cycles, near[1]));
+    }
+    if structure.nodes_per_socket > 1 && has(Kind::Memory(Place::Socket)) {
+        let keys: &[_] = &[("server", "hop_cycles"), ("server", "column_cycles")];
+        all.push(cycles(keys, die, (0.0, 100.0), server.hop_cycles, Kind::Memory(Place::Socket)));
+    }
+    if let Some(link) = start.memory_link.as_ref().filter(|_| has(Kind::Memory(Place::MemoryNode))) {
+        all.push(Tunable {
+            keys: &[("memory_link", "latency_ns")],
+            unit_ns: 1.0,
+            bounds: (1.0, 100_000.0),
+            whole: false,
+            value: link.latency.as_ns(),
+            decided_by: Kind::Memory(Place::MemoryNode),
+        });
+    }
+    if has(Kind::Memory(Place::OtherSocket)) {
+        all.push(Tunable {
+            keys: &[("socket_link", "latency_ns")],
+            unit_ns: 1.0,
+            bounds: (1.0, 10_000.0),
+            whole: false,
+            value: link.latency.as_ns(),
+            decided_by: Kind::Memory(Place::OtherSocket),
+        });
+        let far = modified(Nearness::OtherSocket, Home::Owner);
+        all.push(cycles(&[("home", "response_cycles")], die, (0.0, MOST), home.response_cycles, far));
+        let far = modified(Nearness::OtherSocket, Home::Requester);
+        all.push(cycles(&[("home", "request_cycles")], die, (0.0, MOST), home.request_cycles, far));
+    }
+    all
+}
+
+/// The values that rates decide, in the order in which they are tuned, each with whether its rate rises with it.
+pub(super) fn rates(structure: &Structure, start: &Description, rates: &[Observation]) -> Vec<(Tunable, bool)> {
+    let of = |kind: Kind| rates.iter().find(|observation| observation.kind == kind).map(|one| one.measured);
+    let (Some(server), Some(link)) = (&start.server, &start.socket_link) else { return Vec::new() };
+    let whole = |keys, value: u32, bounds, decided_by| Tunable {
+        keys,
+        unit_ns: 1.0,
+        bounds,
+        whole: true,
+        value: f64::from(value),
+        decided_by,
+    };
+    let most = f64::from(machine::description::MOST_MISSES);
+    let misses = start.processor.outstanding_misses;
+    let mut all =
+        vec![(whole(&[("processor", "outstanding_misses")], misses, (1.0, most), Kind::CoreReads(Place::Local)), true)];
+    // A node whose cores read together no more than each alone would is not limited by its memory.
+    let alone = of(Kind::CoreReads(Place::Local)).unwrap_or(f64::INFINITY);
+    let of_node = structure.cores_per_socket / structure.nodes_per_socket;
+    let limited = |together: f64| together < LIMITED * alone * f64::from(of_node);
+    if of(Kind::NodeReads(Place::Local)).is_some_and(limited) {
+        let keys: &[_] = &[("memory", "line_cycles"), ("memory", "line_write_cycles")];
+        all.push((whole(keys, start.memory.line_cycles, (1.0, MOST), Kind::NodeReads(Place::Local)), false));
+    }
+    if server.network == OnDieNetwork::IoDie && of(Kind::ClusterReads).is_some() {
+        let keys: &[_] = &[("server", "gateway_read_cycles")];
+        all.push((whole(keys, server.gateway_read_cycles.max(1), (1.0, 100.0), Kind::ClusterReads), false));
+    }
+    if of(Kind::NodeReads(Place::OtherSocket)).is_some_and(limited) {
+        all.push((
+            Tunable {
+                keys: &[("socket_link", "line_ns")],
+                unit_ns: 1.0,
+                bounds: (0.1, 1000.0),
+                whole: false,
+                value: link.line.as_ns(),
+                decided_by: Kind::NodeReads(Place::OtherSocket),
+            },
+            false,
+        ));
+        // Where links are not the bottleneck, requests that homes have under way at once are.
+        let trackers = start.home.as_ref().map_or(0, |home| home.trackers);
+        let keys: &[_] = &[("home", "trackers")];
+        all.push((whole(keys, trackers, (8.0, 4096.0), Kind::NodeReads(Place::OtherSocket)), true));
+    }
+    all
+}
+
+/// A node's rate below this share of what its cores read one by one is limited by something that they share.
+const LIMITED: f64 = 0.85;

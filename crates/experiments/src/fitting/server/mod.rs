@@ -1,0 +1,216 @@
+//! The description of a server from the records of the suite `fit` and from what the machine announces.
+//!
+//! 1. Cores, nodes and caches are those announced ([`structure`]); the network on the die, which nothing shows, is one of their family
+//!    ([`layout`]).
+//! 2. Records of a kind become one observation, with the plan that measures it again ([`observed`]).
+//! 3. Whether homes keep a directory follows from what a line costs that is homed at its reader. Then times, and after them rates, are
+//!    those of the simulator on the same plans ([`tuning`]): the fit has no model beside it.
+//! 4. The file names every value with its origin; those of the family that nothing replaced are named as defaults ([`values`]).
+
+mod base;
+mod classes;
+mod layout;
+mod observed;
+mod structure;
+mod tuning;
+mod values;
+
+use bench::Settings;
+use machine::Description;
+use record::{ComputerRow, Record, Unit};
+use units::{Bytes, CpuId, NodeId};
+
+use super::Comparison;
+use crate::error::ExperimentError;
+pub(super) use observed::on_small_pages;
+use observed::{Home, Kind, Observation, Place, observations};
+use structure::{Nearness, Structure};
+use tuning::{Bench, Tunable, fit_rate, fit_times};
+
+/// The classes of pairs of processors that records of the suite `fit` show, in words.
+pub fn pairs_in_words(records: &[Record]) -> Option<String> {
+    let series = bench::Series::Pairs.name();
+    let sampled = records.iter().filter(|record| record.conditions.series.as_deref() == series);
+    classes::in_words(&sampled.cloned().collect::<Vec<_>>())
+}
+
+/// A described server.
+#[derive(Clone, Debug)]
+pub struct Described {
+    /// The text of its file.
+    pub text: String,
+    /// The machine.
+    pub description: Description,
+    /// What was measured of each kind of figure, beside what the described machine shows.
+    pub compared: Vec<Comparison>,
+    /// What one should know: classes of pairs, and what could not be described or observed.
+    pub notes: Vec<String>,
+}
+
+/// The places of a machine in its description.
+#[derive(Clone, Debug)]
+pub struct Mapping {
+    structure: Structure,
+}
+
+impl Mapping {
+    /// The places of `computer` in a description of it.
+    ///
+    /// # Errors
+    /// When its structure cannot be described.
+    pub fn of(computer: &ComputerRow) -> Result<Self, ExperimentError> {
+        Structure::of(computer).map(|structure| Self { structure }).map_err(|reason| unsuitable(computer, reason))
+    }
+
+    /// The processor of the description that stands for one of the machine; none stands for further threads of cores.
+    pub fn cpu(&self, cpu: CpuId) -> Option<CpuId> {
+        self.structure.cpu(cpu)
+    }
+
+    /// The node of the description that stands for one of the machine.
+    pub fn node(&self, node: NodeId) -> Option<NodeId> {
+        self.structure.node(node)
+    }
+
+    /// The unit of coherence.
+    pub fn line(&self) -> Bytes {
+        self.structure.line
+    }
+
+    /// Processors and nodes of the description.
+    pub fn sizes(&self) -> (u32, u32) {
+        let nodes = self.structure.sockets * self.structure.nodes_per_socket + self.structure.memory_nodes;
+        (self.structure.cores(), nodes)
+    }
+}
+
+fn unsuitable(computer: &ComputerRow, reason: String) -> ExperimentError {
+    ExperimentError::Machine { machine: computer.machine.clone(), reason }
+}
+
+/// A time agrees within this share and a nanosecond, a rate within this share.
+const TIMES_AGREE: f64 = 0.05;
+const RATES_AGREE: f64 = 0.10;
+
+/// Describes the machine that `computer` lists, whose `records` are those of the suite `fit`, in a file called `file`.
+///
+/// # Errors
+/// When the machine cannot be described as a server, the records lack what a description needs, or it cannot be simulated.
+pub fn describe_server(file: &str, computer: &ComputerRow, records: &[Record]) -> Result<Described, ExperimentError> {
+    let structure = Structure::of(computer).map_err(|reason| unsuitable(computer, reason))?;
+    let settings = Settings { iterations: 1, ..Settings::simulated() };
+    let observed = observations(records, &structure, &settings);
+    let clock =
+        clock_of(records).ok_or_else(|| unsuitable(computer, "no record tells the clock of its cores".into()))?;
+    if !observed.iter().any(|observation| observation.kind == Kind::Memory(Place::Local)) {
+        let reason = "no latency of local memory was measured; `ccnuma bench --suite fit` measures what a fit needs";
+        return Err(unsuitable(computer, reason.to_owned()));
+    }
+    let penalty = reader_homed_penalty(&observed);
+    let directory = base::has_directory(&structure, penalty, &observed);
+    let values = base::values(&structure, clock, directory, penalty.is_some());
+    let mut bench = Bench { file, values };
+    let start = bench.values.described(file)?;
+    let (times, rates): (Vec<Observation>, Vec<Observation>) =
+        observed.iter().cloned().partition(|observation| !observation.kind.is_rate());
+    let mut tunables = base::times(&structure, &start, &times);
+    let depends = fit_times(&mut bench, &mut tunables, &times)?;
+    for (tunable, depends) in tunables.iter().zip(depends) {
+        let source = origin(tunable, depends, &times, structure.family.name());
+        tunable.write(&mut bench.values, &source);
+    }
+    let described = bench.values.described(file)?;
+    let mut decided: Vec<Kind> = Vec::new();
+    for (mut tunable, rises) in base::rates(&structure, &described, &rates) {
+        let Some(observation) = rates.iter().find(|observation| observation.kind == tunable.decided_by) else {
+            continue;
+        };
+        // What an earlier value has met already tells nothing of this one.
+        if decided.contains(&tunable.decided_by) {
+            continue;
+        }
+        let depends = fit_rate(&mut bench, &mut tunable, observation, rises)?;
+        if depends {
+            decided.push(tunable.decided_by);
+        }
+        let source = origin(&tunable, depends, &rates, structure.family.name());
+        tunable.write(&mut bench.values, &source);
+    }
+    let figures = bench.figures(&observed)?;
+    let compared: Vec<Comparison> = observed.iter().zip(&figures).map(|(one, &figure)| compare(one, figure)).collect();
+    let notes = notes(&structure, records, penalty, directory);
+    bench.values.name_defaults(file)?;
+    let text = bench.values.text(&heading(&notes));
+    let description = machine::parse(file, &text)?.description;
+    Ok(Described { text, description, compared, notes })
+}
+
+/// The clock of the cores while they were measured, in MHz: the middle of all records.
+fn clock_of(records: &[Record]) -> Option<f64> {
+    let mut clocks: Vec<f64> = records.iter().filter_map(|record| record.conditions.clock_mhz).collect();
+    clocks.sort_by(f64::total_cmp);
+    clocks.get(clocks.len() / 2).copied()
+}
+
+/// What a load of a line that a core of another socket has modified takes longer if the line is homed at the reader, in
+/// nanoseconds: where homes keep a directory in memory, they read it before they snoop.
+fn reader_homed_penalty(observed: &[Observation]) -> Option<f64> {
+    let of = |home| {
+        let kind = Kind::Core { nearness: Nearness::OtherSocket, modified: true, home };
+        observed.iter().find(|observation| observation.kind == kind).map(|observation| observation.measured)
+    };
+    Some(of(Home::Requester)? - of(Home::Owner)?)
+}
+
+/// Where a tuned value comes from, in words.
+fn origin(tunable: &Tunable, depends: bool, observations: &[Observation], family: &str) -> String {
+    let decided = observations.iter().find(|observation| observation.kind == tunable.decided_by);
+    match (decided, depends) {
+        (Some(Observation { kind, measured, .. }), true) => {
+            let (figure, unit) = if kind.is_rate() { (measured / 1e3, "GB/s") } else { (*measured, "ns") };
+            format!("calibrated: {}, {figure:.1} {unit}", kind.words())
+        }
+        (None, true) => "calibrated: with all times together".to_owned(),
+        (_, false) => format!("default: {family}; no measurement depends on it"),
+    }
+}
+
+fn compare(observation: &Observation, figure: f64) -> Comparison {
+    let Observation { kind, measured, places, .. } = observation;
+    let (unit, agrees) = match kind.is_rate() {
+        true => (Unit::MegabytesPerSecond, (figure - measured).abs() <= RATES_AGREE * measured),
+        false => (Unit::Nanoseconds, (figure - measured).abs() <= TIMES_AGREE * measured + 1.0),
+    };
+    let several = if *places > 1 { format!(" (middle of {places})") } else { String::new() };
+    Comparison {
+        name: format!("{}{several}", kind.words()),
+        unit,
+        measured: *measured,
+        simulated: Some(figure),
+        agrees,
+    }
+}
+
+/// What one should know of the description.
+fn notes(structure: &Structure, records: &[Record], penalty: Option<f64>, directory: bool) -> Vec<String> {
+    let mut notes = vec![match penalty {
+        Some(ns) => format!(
+            "a modified line of another socket costs {ns:+.1} ns if homed at its reader: {}",
+            if directory { "homes read a directory in memory" } else { "homes read no directory in memory" }
+        ),
+        None => format!("one socket: the home's way to find copies is that of {}", structure.family.name()),
+    }];
+    notes.extend(classes::in_words(records));
+    notes.extend(structure.lost.iter().map(|lost| format!("not described: {lost}")));
+    notes
+}
+
+fn heading(notes: &[String]) -> String {
+    let mut text = "# Written by `ccnuma fit` from measurements. announced: by the operating system or the processor. measured: as found.
+# calibrated: chosen so that the simulation takes the measured time. default: not observed, from the family of processors.
+# assumed: not observed; the network on the die is one that such machines may have.
+"
+    .to_owned();
+    notes.iter().for_each(|note| text.push_str(&format!("# {note}\n")));
+    text
+}

@@ -1,0 +1,211 @@
+//! What records tell a fit: figures of the same kind from several places become one, with the plan that measures it again.
+
+use bench::{Experiment, Plan, Settings, State};
+use record::{Record, Unit};
+use units::{Bytes, CpuId};
+
+use super::structure::{Nearness, Structure};
+
+/// Where a reading or writing core finds a line.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Kind {
+    /// In its own caches, or the third-level cache of its cluster: the level, from 1.
+    Level(u8),
+    /// In memory: of its node, of another node of its socket, of another socket, or of a node without processors.
+    Memory(Place),
+    /// In the caches of another core so far away, modified or clean, homed at the owner or at the requester.
+    Core {
+        nearness: Nearness,
+        modified: bool,
+        home: Home,
+    },
+    /// What one core reads of memory there.
+    CoreReads(Place),
+    /// What the cores of a node read of memory there together.
+    NodeReads(Place),
+    /// What the cores of a cluster read of their node's memory together.
+    ClusterReads,
+    /// What one core, or all of a node, move in the triad of STREAM.
+    CoreTriad,
+    NodeTriad,
+}
+
+/// The place of memory relative to a core.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Place {
+    Local,
+    Socket,
+    OtherSocket,
+    MemoryNode,
+}
+
+/// The home of a line that two cores share.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Home {
+    /// On the node of both.
+    Both,
+    Requester,
+    Owner,
+}
+
+impl Kind {
+    /// The kind in words.
+    pub(super) fn words(self) -> String {
+        let place = |place| match place {
+            Place::Local => "local memory",
+            Place::Socket => "memory of another node, same socket",
+            Place::OtherSocket => "memory of another socket",
+            Place::MemoryNode => "memory node",
+        };
+        match self {
+            Self::Level(level) => format!("load, level {level} cache"),
+            Self::Memory(where_) => format!("load, {}", place(where_)),
+            Self::Core { nearness, modified, home } => {
+                let state = if modified { "modified" } else { "clean" };
+                let near = match nearness {
+                    Nearness::SameCluster => "same cluster",
+                    Nearness::SameNode => "same node",
+                    Nearness::SameSocket => "same socket",
+                    Nearness::OtherSocket => "other socket",
+                };
+                let home = match home {
+                    Home::Both => "",
+                    Home::Requester => ", homed at reader",
+                    Home::Owner => ", homed at owner",
+                };
+                format!("load, {state} in core of {near}{home}")
+            }
+            Self::CoreReads(where_) => format!("one core reads {}", place(where_)),
+            Self::NodeReads(where_) => format!("a node's cores read {}", place(where_)),
+            Self::ClusterReads => "a cluster's cores read local memory".to_owned(),
+            Self::CoreTriad => "triad, one core".to_owned(),
+            Self::NodeTriad => "triad, a node's cores".to_owned(),
+        }
+    }
+
+    /// Whether it is a rate rather than a time.
+    pub(super) fn is_rate(self) -> bool {
+        match self {
+            Self::Level(_) | Self::Memory(_) | Self::Core { .. } => false,
+            Self::CoreReads(_) | Self::NodeReads(_) | Self::ClusterReads | Self::CoreTriad | Self::NodeTriad => true,
+        }
+    }
+}
+
+/// A figure that was measured, and how to measure it on a described machine.
+#[derive(Clone, Debug)]
+pub(super) struct Observation {
+    pub(super) kind: Kind,
+    pub(super) plan: Plan,
+    /// In the unit of the records: nanoseconds, or MB/s.
+    pub(super) measured: f64,
+    /// How many places it is the middle of.
+    pub(super) places: usize,
+    /// Whether it was measured on pages of the smallest size.
+    pub(super) small_pages: bool,
+}
+
+/// The part of a cache that a list fills at most, so that what others put there leaves it alone.
+const FILLED: f64 = 0.8;
+
+/// The observations that `records` hold of a machine of this structure, each kind once.
+pub(super) fn observations(records: &[Record], structure: &Structure, settings: &Settings) -> Vec<Observation> {
+    let mut all: Vec<Observation> = Vec::new();
+    for record in records {
+        let node = |node| structure.node(node);
+        let Some(plan) = Plan::of_record(record, structure.line, settings, |cpu| structure.cpu(cpu), node) else {
+            continue;
+        };
+        if let Some(kind) = kind_of(record, &plan, structure) {
+            let measured = record.headline();
+            all.push(Observation { kind, plan, measured, places: 1, small_pages: on_small_pages(record) });
+        }
+    }
+    all.sort_by(|a, b| a.kind.cmp(&b.kind).then(a.measured.total_cmp(&b.measured)));
+    all.chunk_by(|a, b| a.kind == b.kind).map(middle).collect()
+}
+
+/// Whether memory consisted of the smallest pages, of several kinds.
+pub(in crate::fitting) fn on_small_pages(record: &Record) -> bool {
+    record.conditions.pages_asked.as_deref() == Some("base")
+}
+
+/// One observation for all of a kind. Of lists in one level, the one that fills it best; of places, the middle one.
+fn middle(same: &[Observation]) -> Observation {
+    let chosen = match same[0].kind {
+        Kind::Level(_) => {
+            // Large pages first, since translation adds to no load then.
+            let by_size = |observation: &&Observation| (!observation.small_pages, observation.plan.settings.array);
+            same.iter().max_by_key(by_size).unwrap_or(&same[0])
+        }
+        _ => &same[(same.len() - 1) / 2],
+    };
+    Observation { places: same.len(), ..chosen.clone() }
+}
+
+fn kind_of(record: &Record, plan: &Plan, structure: &Structure) -> Option<Kind> {
+    let (locals, remotes) = (&plan.placement.locals, &plan.placement.remotes);
+    let local = *locals.first()?;
+    let place = place_of(local, plan, structure);
+    match (plan.experiment, plan.state) {
+        (Experiment::AreaRead, _) => level_of(plan.settings.array, plan.settings.stride, structure),
+        (Experiment::LmbenchRead, State::Uown) => Some(Kind::Memory(place)),
+        (Experiment::LmbenchRead, State::Dexd | State::Cexh) => {
+            let owner = *remotes.first()?;
+            let [reads, owns] = [local, owner].map(|cpu| structure.node_of(cpu));
+            let home = match plan.placement.home {
+                home if home == reads && home == owns => Home::Both,
+                home if home == reads => Home::Requester,
+                home if home == owns => Home::Owner,
+                _ => return None,
+            };
+            let modified = plan.state == State::Dexd;
+            Some(Kind::Core { nearness: structure.nearness(local, owner), modified, home })
+        }
+        _ if record.unit != Unit::MegabytesPerSecond => None,
+        (Experiment::BwRead, State::Uown) if locals.len() == 1 => Some(Kind::CoreReads(place)),
+        (Experiment::BwmpRead, _) if crew_is(locals, structure, Nearness::SameNode) => Some(Kind::NodeReads(place)),
+        (Experiment::BwmpRead, _) if crew_is(locals, structure, Nearness::SameCluster) && place == Place::Local => {
+            Some(Kind::ClusterReads)
+        }
+        (Experiment::StreamTriad, _) if place != Place::Local => None,
+        (Experiment::StreamTriad, _) if locals.len() == 1 => Some(Kind::CoreTriad),
+        (Experiment::StreamTriad, _) if crew_is(locals, structure, Nearness::SameNode) => Some(Kind::NodeTriad),
+        _ => None,
+    }
+}
+
+fn place_of(local: CpuId, plan: &Plan, structure: &Structure) -> Place {
+    let (home, own) = (plan.placement.home, structure.node_of(local));
+    match () {
+        () if !structure.has_cores(home) => Place::MemoryNode,
+        () if home == own => Place::Local,
+        () if structure.socket_of(home) == structure.socket_of(own) => Place::Socket,
+        () => Place::OtherSocket,
+    }
+}
+
+/// Whether processors are all cores within this nearness of the first one, and no others.
+fn crew_is(locals: &[CpuId], structure: &Structure, within: Nearness) -> bool {
+    let first = locals[0];
+    let all = (0..structure.cores() as u16).map(CpuId).filter(|&cpu| structure.nearness(first, cpu) <= within).count();
+    locals.len() > 1 && locals.len() == all && locals.iter().all(|&cpu| structure.nearness(first, cpu) <= within)
+}
+
+/// The level that a list of neighbouring elements lies in: wholly, and beyond all of the level inside.
+fn level_of(array: Bytes, stride: Bytes, structure: &Structure) -> Option<Kind> {
+    let caches = [structure.l1, structure.l2, structure.l3].map(|shape| shape.size.0);
+    // Elements that leave out many lines leave out sets.
+    if stride.0 > 4 * structure.line.0 {
+        return None;
+    }
+    let within = |size: u64| array.0 as f64 <= FILLED * size as f64;
+    let beyond = |inside: u64, times: u64| array.0 >= times * inside;
+    match () {
+        () if within(caches[0]) => Some(Kind::Level(1)),
+        () if within(caches[1]) && beyond(caches[0], 2) => Some(Kind::Level(2)),
+        // Neither wholly: the level inside may have a part of it.
+        () if array.0 <= caches[2] / 2 && beyond(caches[1], 3) && array.0 <= 8 * caches[1] => Some(Kind::Level(3)),
+        () => None,
+    }
+}

@@ -1,0 +1,257 @@
+//! Values of a description that make its simulated figures those that were measured. Figures come from the simulator, which runs the plans
+//! of the records on the described machine with nothing else under way.
+
+use fit::least_squares::damped_step;
+
+use super::observed::{Kind, Observation};
+use super::values::Values;
+use crate::error::ExperimentError;
+use crate::parallel;
+
+/// A value that measurements decide.
+#[derive(Clone, Debug)]
+pub(super) struct Tunable {
+    /// Its table and key, and those that follow it.
+    pub(super) keys: &'static [(&'static str, &'static str)],
+    /// What one of its units takes, in nanoseconds.
+    pub(super) unit_ns: f64,
+    /// Its least and its greatest value, in its unit.
+    pub(super) bounds: (f64, f64),
+    /// Whether it is a whole number.
+    pub(super) whole: bool,
+    /// Its value so far, in its unit.
+    pub(super) value: f64,
+    /// What decides it first of all.
+    pub(super) decided_by: Kind,
+}
+
+impl Tunable {
+    /// The value as a file spells it.
+    fn spelled(&self) -> f64 {
+        let (least, most) = self.bounds;
+        let value = self.value.clamp(least, most);
+        if self.whole { value.round() } else { (value * 10.0).round() / 10.0 }
+    }
+
+    /// Writes the value, as decided by `observations` or as a default.
+    pub(super) fn write(&self, values: &mut Values, source: &str) {
+        for (number, (table, key)) in self.keys.iter().enumerate() {
+            let source = if number == 0 { source.to_owned() } else { format!("assumed: as {}", self.keys[0].1) };
+            values.set(table, key, self.spelled(), source);
+        }
+    }
+}
+
+/// The machine whose values are tuned.
+pub(super) struct Bench<'a> {
+    pub(super) file: &'a str,
+    pub(super) values: Values,
+}
+
+impl Bench<'_> {
+    /// What the described machine shows of each observation.
+    ///
+    /// # Errors
+    /// When it cannot be described or simulated.
+    pub(super) fn figures(&self, observations: &[Observation]) -> Result<Vec<f64>, ExperimentError> {
+        self.figures_of(&self.values, observations)
+    }
+
+    fn figures_of(&self, values: &Values, observations: &[Observation]) -> Result<Vec<f64>, ExperimentError> {
+        let description = values.described(self.file)?;
+        let mut small = description.clone();
+        small.tlb.large_page = units::Bytes(0);
+        let work = |observation: &Observation| -> Result<f64, ExperimentError> {
+            let description = if observation.small_pages { &small } else { &description };
+            Ok(crate::run_plan(description, &observation.plan, sim::Options::default())?.record.headline())
+        };
+        let mut figures = Vec::new();
+        parallel::in_order(
+            observations,
+            work,
+            |_| (),
+            |_, figure| {
+                figures.push(figure?);
+                Ok::<(), ExperimentError>(())
+            },
+        )?;
+        Ok(figures)
+    }
+
+    fn with(&self, tunables: &[Tunable]) -> Values {
+        let mut values = self.values.clone();
+        tunables.iter().for_each(|tunable| tunable.write(&mut values, ""));
+        values
+    }
+}
+
+/// What a value is changed by to see what depends on it, in nanoseconds: far more than a cycle.
+const PROBED_NS: f64 = 12.0;
+/// Steps of the fit of times. They depend on cycles almost in proportion, so that few suffice.
+const STEPS: usize = 4;
+/// The steps after which it is looked anew at what depends on each value.
+const LOOKED_ANEW: usize = 2;
+/// A step that leaves less than this of relative error, root mean square, is the last.
+const CLOSE: f64 = 0.002;
+/// The relative error that a nanosecond away from the default weighs as much as: what measurements hardly tell stays as it is.
+const PULL_PER_NS: f64 = 0.0002;
+/// The change of a figure by a nanosecond of a value, relative to the figure, below which nothing depends on it.
+const DEPENDS: f64 = 0.001;
+
+/// Fits `tunables` to the times among `observations`, all together, by least squares of relative errors. Returns for each whether any
+/// observation depends on it.
+///
+/// # Errors
+/// When the machine cannot be described or simulated.
+pub(super) fn fit_times(
+    bench: &mut Bench<'_>,
+    tunables: &mut [Tunable],
+    observations: &[Observation],
+) -> Result<Vec<bool>, ExperimentError> {
+    let defaults: Vec<f64> = tunables.iter().map(|tunable| tunable.value * tunable.unit_ns).collect();
+    let (mut slopes, mut depends) = (Vec::new(), vec![false; tunables.len()]);
+    let mut best = (f64::INFINITY, tunables.to_vec());
+    for step in 0..=STEPS {
+        let figures = bench.figures_of(&bench.with(tunables), observations)?;
+        let relative = |(observed, figure): (&Observation, &f64)| (observed.measured - figure) / observed.measured;
+        let missing: Vec<f64> = observations.iter().zip(&figures).map(relative).collect();
+        let squares: f64 = missing.iter().map(|missing| missing * missing).sum();
+        let error = (squares / missing.len().max(1) as f64).sqrt();
+        if error < best.0 {
+            best = (error, tunables.to_vec());
+        }
+        if step == STEPS || step > 0 && error < CLOSE {
+            break;
+        }
+        if step % LOOKED_ANEW == 0 {
+            slopes = slopes_at(bench, tunables, observations, &figures)?;
+            let any = |number: usize| slopes.iter().any(|row: &Vec<f64>| row[number].abs() > DEPENDS);
+            depends = (0..tunables.len()).map(any).collect();
+        }
+        let from_default: Vec<f64> = tunables
+            .iter()
+            .zip(&defaults)
+            .map(|(tunable, default)| default - tunable.spelled() * tunable.unit_ns)
+            .collect();
+        step_within_bounds(tunables, &slopes, &missing, from_default);
+    }
+    tunables.clone_from_slice(&best.1);
+    bench.values = bench.with(tunables);
+    Ok(depends)
+}
+
+/// Takes a step. A value that it would take beyond its bounds stays where it is, and the others make up for it.
+fn step_within_bounds(tunables: &mut [Tunable], slopes: &[Vec<f64>], missing: &[f64], mut from_default: Vec<f64>) {
+    let mut slopes = slopes.to_vec();
+    for _ in 0..=tunables.len() {
+        let change = damped_step(&slopes, missing, &vec![PULL_PER_NS; tunables.len()], &from_default);
+        let next = |number: usize| tunables[number].spelled() + change[number] / tunables[number].unit_ns;
+        let beyond = |&number: &usize| {
+            let (least, most) = tunables[number].bounds;
+            let free = slopes.iter().any(|row| row[number] != 0.0);
+            free && !(least - 0.5..=most + 0.5).contains(&next(number))
+        };
+        let Some(fixed) = (0..tunables.len()).find(beyond) else {
+            let all: Vec<f64> = (0..tunables.len()).map(next).collect();
+            for (tunable, value) in tunables.iter_mut().zip(all) {
+                tunable.value = value.clamp(tunable.bounds.0, tunable.bounds.1);
+            }
+            return;
+        };
+        slopes.iter_mut().for_each(|row| row[fixed] = 0.0);
+        from_default[fixed] = 0.0;
+    }
+}
+
+/// By observation and value, the relative change of the figure by a nanosecond of the value.
+fn slopes_at(
+    bench: &Bench<'_>,
+    tunables: &[Tunable],
+    observations: &[Observation],
+    figures: &[f64],
+) -> Result<Vec<Vec<f64>>, ExperimentError> {
+    let mut slopes = vec![vec![0.0; tunables.len()]; observations.len()];
+    for number in 0..tunables.len() {
+        let mut probed = tunables.to_vec();
+        let before = probed[number].spelled();
+        let probe = PROBED_NS / probed[number].unit_ns;
+        probed[number].value = before + probe.max(1.0);
+        if probed[number].value > probed[number].bounds.1 {
+            probed[number].value = before - probe.max(1.0);
+        }
+        let changed_ns = (probed[number].spelled() - before) * tunables[number].unit_ns;
+        let after = bench.figures_of(&bench.with(&probed), observations)?;
+        for (row, observed) in observations.iter().enumerate() {
+            slopes[row][number] = (after[row] - figures[row]) / changed_ns / observed.measured;
+        }
+    }
+    Ok(slopes)
+}
+
+/// Attempts at a rate.
+const ATTEMPTS: usize = 5;
+/// A rate within this share of what was measured will do.
+const RATE_AGREES: f64 = 0.02;
+/// A rate that goes with a smaller power of its value does not depend on it, and one with less than this much more hardly.
+const RATE_DEPENDS: f64 = 0.12;
+const STEEP: f64 = 0.2;
+
+/// Changes a value until the simulated rate is the measured one. Returns whether the rate depends on it; if not, the value stays.
+/// `rises` says whether the rate rises with the value, or falls.
+///
+/// # Errors
+/// When the machine cannot be described or simulated.
+pub(super) fn fit_rate(
+    bench: &mut Bench<'_>,
+    tunable: &mut Tunable,
+    observation: &Observation,
+    rises: bool,
+) -> Result<bool, ExperimentError> {
+    let one = std::slice::from_ref(observation);
+    let start = tunable.clone();
+    let mut best = (f64::INFINITY, start.spelled());
+    let (mut last, mut depends): (Option<(f64, f64)>, bool) = (None, false);
+    for _ in 0..ATTEMPTS {
+        let value = tunable.spelled();
+        let figure = bench.figures_of(&bench.with(std::slice::from_ref(tunable)), one)?[0];
+        let ratio = observation.measured / figure;
+        if ratio.ln().abs() < best.0 {
+            best = (ratio.ln().abs(), value);
+        }
+        // The rate as a power of the value, as far as two attempts tell.
+        let power = match last {
+            Some((before, rate)) if before != value => {
+                let power = f64::ln(figure / rate) / f64::ln(value / before);
+                depends |= power.abs() > RATE_DEPENDS;
+                if power.abs() < STEEP {
+                    return Ok(settled(bench, tunable, &start, best.1, depends));
+                }
+                power
+            }
+            _ if rises => 1.0,
+            _ => -1.0,
+        };
+        if ratio.ln().abs() < RATE_AGREES {
+            depends = true;
+            break;
+        }
+        last = Some((value, figure));
+        let (least, most) = tunable.bounds;
+        let mut next = (value * ratio.powf(1.0 / power)).clamp(least, most).clamp(value / 4.0, value * 4.0);
+        if tunable.whole && next.round() == value {
+            next = if next > value { value + 1.0 } else { value - 1.0 };
+        }
+        tunable.value = next.clamp(least, most);
+        if tunable.spelled() == value {
+            break;
+        }
+    }
+    Ok(settled(bench, tunable, &start, best.1, depends))
+}
+
+/// Settles on the best value if the rate depends on it, otherwise on that of the start. Returns whether it does.
+fn settled(bench: &mut Bench<'_>, tunable: &mut Tunable, start: &Tunable, best: f64, depends: bool) -> bool {
+    tunable.value = if depends { best } else { start.value };
+    bench.values = bench.with(std::slice::from_ref(tunable));
+    depends
+}

@@ -1,0 +1,118 @@
+//! Simulated servers, measured by the suite `fit` and described from their records and from what an operating system would announce:
+//! structure, times and rates of the original are found again.
+
+use bench::{Layout, Settings, SimulatedPlatform, Suite, SuiteScope, computer_of_server};
+use experiments::fitting::{Described, describe_server};
+use experiments::parallel;
+use machine::Description;
+use machine::description::HomeKind;
+use record::{ComputerRow, Record, Unit};
+use units::Bytes;
+
+/// The records of the suite on a machine, few and short.
+fn measured(description: &Description) -> (ComputerRow, Vec<Record>) {
+    let layout = Layout::simulated(description).expect("a layout");
+    let settings = Settings { iterations: 1, latency_lines: 256, bandwidth_lines: 1024, ..Settings::simulated() };
+    let l2 = description.coherent_cache().size;
+    let settings = Settings { array: Bytes(4 * l2.0), ..settings };
+    let scope = SuiteScope { largest_area: Bytes(4 * l2.0), areas_per_octave: 1, ..SuiteScope::whole(settings) };
+    let plans = Suite::Fit.plans(&layout, &scope).expect("possible");
+    let run = |plan: &bench::Plan| {
+        let mut platform = SimulatedPlatform::new(description.clone(), sim::Options::default()).expect("a machine");
+        plan.run(&mut platform).expect("measured").record
+    };
+    let mut records = Vec::new();
+    parallel::in_order(
+        &plans,
+        run,
+        |_| (),
+        |_, record| {
+            records.push(record);
+            Ok::<(), ()>(())
+        },
+    )
+    .expect("kept");
+    (computer_of_server(description).expect("a server"), records)
+}
+
+fn described(machine: &str) -> (Description, Described) {
+    let original = experiments::variant::resolve(machine).unwrap_or_else(|error| panic!("{error}")).description;
+    let (computer, records) = measured(&original);
+    let described =
+        describe_server("mine.toml", &computer, &records).unwrap_or_else(|error| panic!("{machine}: {error}"));
+    (original, described)
+}
+
+/// The structure is the original's, times agree within 5 %, rates within 10 %, and what the cores of a node read of another socket's
+/// memory within `remote_pct`.
+fn recovered(machine: &str, remote_pct: f64) {
+    let (original, Described { description, compared, notes, text }) = described(machine);
+    let shape = |machine: &Description| {
+        let caches: Vec<_> = machine.cache_levels().map(|level| (level.size, level.ways, level.line)).collect();
+        let (server, slice) = (machine.server.clone().expect("a server"), machine.l3_slice.clone().expect("a server"));
+        let clusters = (server.sockets, server.nodes_per_socket, server.clusters_per_socket);
+        let slices = (slice.kind, slice.size, slice.ways);
+        let directory = machine.home.as_ref().map(|home| home.kind);
+        (caches, clusters, slices, directory, machine.topology.processors, machine.topology.nodes())
+    };
+    assert_eq!(shape(&description), shape(&original), "{machine}\n{text}");
+    assert!(compared.len() >= 8, "{compared:#?}");
+    for row in &compared {
+        let remote = row.name == "a node's cores read memory of another socket";
+        let error = row.error_pct().expect("simulated").abs();
+        let most = if row.unit == Unit::Nanoseconds {
+            5.0
+        } else if remote {
+            remote_pct
+        } else {
+            10.0
+        };
+        assert!(error <= most, "{machine}: {} off by {error:.1} %\n{compared:#?}\n{text}", row.name);
+    }
+    assert!(notes.iter().any(|note| note.starts_with("classes of pairs")), "{notes:?}");
+    // Latency constants, beside the figures that follow from them.
+    let cycles = |machine: &Description| (machine.l1.hit_cycles, machine.coherent_cache().hit_cycles);
+    assert_eq!(cycles(&description), cycles(&original), "{machine}");
+}
+
+#[test]
+fn skylake_is_recovered_with_its_directory() {
+    recovered("xeon-8180-2s", 10.0);
+}
+
+#[test]
+fn haswell_is_recovered_without_a_directory() {
+    recovered("xeon-e5-2699v3-2s", 10.0);
+}
+
+#[test]
+fn rome_is_recovered_with_its_core_clusters() {
+    recovered("epyc-7702-2s", 10.0);
+}
+
+/// Machines whose constants are not those of their families, so that no default is right.
+#[test]
+fn constants_that_no_family_has_are_recovered() {
+    recovered(
+        "xeon-8180-2s+l3_slice.lookup_cycles=21+l3_slice.snoop_cycles=33+memory.access_cycles=190+memory.line_cycles=14\
+         +socket_link.latency_ns=34+home.response_cycles=16+l1.hit_cycles=5+l2.hit_cycles=13+l2.tag_check_cycles=13",
+        // Neither the occupancy of links nor requests under way decide it, which leaves positions on the die that nothing shows.
+        20.0,
+    );
+}
+
+#[test]
+fn core_clusters_with_other_constants_are_recovered() {
+    recovered(
+        "epyc-7702-2s+server.gateway_cycles=30+l3_slice.lookup_cycles=22+memory.access_cycles=140+socket_link.latency_ns=70\
+         +processor.outstanding_misses=10",
+        10.0,
+    );
+}
+
+/// One switch of the original, and no other change, changes what is found of its homes.
+#[test]
+fn the_penalty_of_lines_homed_at_their_reader_tells_how_homes_find_copies() {
+    let (_, described) = described("xeon-e5-2699v3-2s+cod");
+    assert_eq!(described.description.home.map(|home| home.kind), Some(HomeKind::Directory), "{}", described.text);
+}
