@@ -10,6 +10,10 @@ from typing import Literal, Optional
 
 __all__ = [
     "CheckResult",
+    "Computer",
+    "ComputerCache",
+    "ComputerCore",
+    "ComputerNode",
     "ControllerCacheStatistics",
     "ControllerStatistics",
     "DeadlockCheck",
@@ -88,6 +92,48 @@ class Record:
     """The version of the schema that the record follows."""
     version: str
     """The version of `ccnuma`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComputerCache:
+    """A cache of a computer."""
+
+    cpus: list[int]
+    """The processors that share it, ascending."""
+    inclusive: Optional[bool]
+    """Whether it has every line of the caches inside it, as the processor announces (CPUID)."""
+    level: int
+    """Its level, from 1."""
+    line_bytes: Optional[int]
+    """The size of its line, in bytes."""
+    size_kib: Optional[int]
+    """Its size, in kibibytes."""
+    ways: Optional[int]
+    """Lines of a set."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComputerCore:
+    """A core of a computer."""
+
+    cpus: list[int]
+    """The processors that are its threads, ascending, as far as the measuring process may use them."""
+    node: int
+    """Its node."""
+    socket: int
+    """Its socket."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComputerNode:
+    """A NUMA node of a computer."""
+
+    distances: list[int]
+    """Its distances to all nodes, in their order, by firmware's table (SLIT)."""
+    memory_kib: int
+    """Its memory, in kibibytes; 0 without any."""
+    node: int
+    """Its number."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -305,6 +351,27 @@ class RoundTripParts:
     """For the end of recovery, in which the bypass FIFO drains."""
     unloaded_ns: float
     """The round trip on an unloaded ring."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Computer(Record):
+    """The machine that measurements are from, as its operating system and its processors announce it. It stands
+    beside the records in a file, so that a fit knows cores and caches."""
+
+    caches: list[ComputerCache]
+    """Its caches that hold data, by level and first processor."""
+    cores: list[ComputerCore]
+    """Its cores, by their first processors."""
+    machine: str
+    """The machine, as other records name it."""
+    model: Optional[str]
+    """Their model."""
+    nodes: list[ComputerNode]
+    """Its nodes, ascending."""
+    record: Literal['computer']
+    """The kind of record."""
+    vendor: Optional[str]
+    """The maker of its processors, as they announce it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -874,6 +941,7 @@ class Verification(Record):
 
 
 KINDS: dict[str, type[Record]] = {
+    "computer": Computer,
     "deadlock-check": DeadlockCheck,
     "description": Description,
     "finding": Finding,

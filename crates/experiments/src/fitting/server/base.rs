@@ -155,6 +155,9 @@ const MOST: f64 = 1000.0;
 /// A core that reads a modified line out takes longer than to tell that it has a clean one, by this at least.
 const READ_OUT_NS: f64 = 1.5;
 
+/// How many of the values that times decide are about private caches: the first ones.
+pub(super) const PRIVATE: usize = 2;
+
 /// The values that times decide, of the machine `start`, as far as `times` has anything that depends on them.
 pub(super) fn times(structure: &Structure, start: &Description, times: &[Observation]) -> Vec<Tunable> {
     let has = |kind: Kind| times.iter().any(|observation| observation.kind == kind);

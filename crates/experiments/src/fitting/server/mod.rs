@@ -114,7 +114,12 @@ pub fn describe_server(file: &str, computer: &ComputerRow, records: &[Record]) -
     let (times, rates): (Vec<Observation>, Vec<Observation>) =
         observed.iter().cloned().partition(|observation| !observation.kind.is_rate());
     let mut tunables = base::times(&structure, &start, &times);
-    let depends = fit_times(&mut bench, &mut tunables, &times)?;
+    // Private caches first: nothing beyond them changes what a load takes that hits there.
+    let (inner, outer): (Vec<Observation>, Vec<Observation>) =
+        times.iter().cloned().partition(|observation| matches!(observation.kind, Kind::Level(1 | 2)));
+    let (private, shared) = tunables.split_at_mut(base::PRIVATE);
+    let mut depends = fit_times(&mut bench, private, &inner)?;
+    depends.extend(fit_times(&mut bench, shared, &outer)?);
     for (tunable, depends) in tunables.iter().zip(depends) {
         let source = origin(tunable, depends, &times, structure.family.name());
         tunable.write(&mut bench.values, &source);

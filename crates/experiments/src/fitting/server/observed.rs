@@ -105,8 +105,8 @@ pub(super) struct Observation {
     pub(super) small_pages: bool,
 }
 
-/// The part of a cache that a list fills at most, so that what others put there leaves it alone.
-const FILLED: f64 = 0.8;
+/// The part of a private cache that a list fills at most: beyond, its pages may meet in some sets.
+const FILLED: f64 = 0.5;
 
 /// The observations that `records` hold of a machine of this structure, each kind once.
 pub(super) fn observations(records: &[Record], structure: &Structure, settings: &Settings) -> Vec<Observation> {
@@ -130,15 +130,16 @@ pub(in crate::fitting) fn on_small_pages(record: &Record) -> bool {
     record.conditions.pages_asked.as_deref() == Some("base")
 }
 
-/// One observation for all of a kind. Of lists in one level, the one that fills it best; of places, the middle one.
+/// One observation for all of a kind: the middle one. Of lists in the third-level cache the shortest: others share it, and what they
+/// put there leaves less and less of longer ones.
 fn middle(same: &[Observation]) -> Observation {
-    let chosen = match same[0].kind {
-        Kind::Level(_) => {
-            // Large pages first, since translation adds to no load then.
-            let by_size = |observation: &&Observation| (!observation.small_pages, observation.plan.settings.array);
-            same.iter().max_by_key(by_size).unwrap_or(&same[0])
-        }
-        _ => &same[(same.len() - 1) / 2],
+    // On large pages, translation adds to no load.
+    let large: Vec<&Observation> = same.iter().filter(|observation| !observation.small_pages).collect();
+    let among: Vec<&Observation> = if large.is_empty() { same.iter().collect() } else { large };
+    let shortest = among.iter().min_by_key(|observation| observation.plan.settings.array);
+    let chosen = match (same[0].kind, shortest) {
+        (Kind::Level(3), Some(shortest)) => shortest,
+        _ => among[(among.len() - 1) / 2],
     };
     Observation { places: same.len(), ..chosen.clone() }
 }

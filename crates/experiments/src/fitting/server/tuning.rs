@@ -140,26 +140,28 @@ pub(super) fn fit_times(
     Ok(depends)
 }
 
-/// Takes a step. A value that it would take beyond its bounds stays where it is, and the others make up for it.
+/// Takes a step. A value that it would take beyond its bounds goes to the bound, and the others make up for the rest.
 fn step_within_bounds(tunables: &mut [Tunable], slopes: &[Vec<f64>], missing: &[f64], mut from_default: Vec<f64>) {
-    let mut slopes = slopes.to_vec();
-    for _ in 0..=tunables.len() {
-        let change = damped_step(&slopes, missing, &vec![PULL_PER_NS; tunables.len()], &from_default);
+    let (mut slopes, mut missing) = (slopes.to_vec(), missing.to_vec());
+    let mut fixed = vec![false; tunables.len()];
+    loop {
+        let change = damped_step(&slopes, &missing, &vec![PULL_PER_NS; tunables.len()], &from_default);
         let next = |number: usize| tunables[number].spelled() + change[number] / tunables[number].unit_ns;
-        let beyond = |&number: &usize| {
-            let (least, most) = tunables[number].bounds;
-            let free = slopes.iter().any(|row| row[number] != 0.0);
-            free && !(least - 0.5..=most + 0.5).contains(&next(number))
-        };
-        let Some(fixed) = (0..tunables.len()).find(beyond) else {
-            let all: Vec<f64> = (0..tunables.len()).map(next).collect();
-            for (tunable, value) in tunables.iter_mut().zip(all) {
-                tunable.value = value.clamp(tunable.bounds.0, tunable.bounds.1);
-            }
+        let within = |number: usize| next(number).clamp(tunables[number].bounds.0, tunables[number].bounds.1);
+        let beyond = |&number: &usize| !fixed[number] && (next(number) - within(number)).abs() > 0.5;
+        let Some(number) = (0..tunables.len()).find(beyond) else {
+            let all: Vec<f64> = (0..tunables.len()).map(within).collect();
+            tunables.iter_mut().zip(all).for_each(|(tunable, value)| tunable.value = value);
             return;
         };
-        slopes.iter_mut().for_each(|row| row[fixed] = 0.0);
-        from_default[fixed] = 0.0;
+        let bound = within(number);
+        let moved_ns = (bound - tunables[number].spelled()) * tunables[number].unit_ns;
+        for (row, missing) in slopes.iter_mut().zip(&mut missing) {
+            *missing -= row[number] * moved_ns;
+            row[number] = 0.0;
+        }
+        tunables[number].value = bound;
+        (fixed[number], from_default[number]) = (true, 0.0);
     }
 }
 
