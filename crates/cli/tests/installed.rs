@@ -1,8 +1,10 @@
 //! The command as it is installed: a copy of one file, away from where it was built, its manual pages, completions and version.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -15,7 +17,12 @@ impl Installed {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         fs::copy(env!("CARGO_BIN_EXE_ccnuma"), folder.path().join("ccnuma")).expect("copied");
-        Self { folder }
+        let installed = Self { folder };
+        // Until then, a process that another test starts may have the copy open for writing.
+        while installed.command(&["--version"]).output().is_err_and(|e| e.kind() == ErrorKind::ExecutableFileBusy) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        installed
     }
 
     fn path(&self) -> &Path {

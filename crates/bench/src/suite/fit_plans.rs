@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn pairs_are_sampled_by_class_and_every_plan_is_possible() {
-        for (machine, most) in [("xeon-8180-2s", 200), ("epyc-7702-2s", 600), ("xeon-e5-2699v3-2s", 200)] {
+        for (machine, most) in [("xeon-8180-2s", 200), ("epyc-7702-2s", 700), ("xeon-e5-2699v3-2s", 200)] {
             let layout = layout(machine);
             let scope = SuiteScope::whole(Settings::simulated());
             let plans = Suite::Fit.plans(&layout, &scope).expect("possible");

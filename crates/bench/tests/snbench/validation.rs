@@ -96,7 +96,7 @@ fn names_that_do_not_exist() {
     let state = "EXCL".parse::<State>().expect_err("no composite state").to_string();
     assert_eq!(state, "--state EXCL: unknown coherence state; accepted: UOWN SHRD CEXH CEXM DEXD DEXT");
     let suite = "everything".parse::<Suite>().expect_err("no suite").to_string();
-    assert!(suite.ends_with("regions mlc overview all"), "{suite}");
+    assert!(suite.ends_with("regions mlc fit overview all"), "{suite}");
 }
 
 #[test]
