@@ -358,7 +358,7 @@ fn what_was_written_is_read_and_what_is_no_record_is_named() {
     assert_eq!(refused(&later), "line 1 is a record of schema 2; accepted: schema 1");
     let damaged = text.replace("\"time_ns\":1234.5,", "");
     let refused = record::read::<SimulationRow>(&damaged).map(drop).expect_err("a field is missing").to_string();
-    assert!(refused.starts_with("line 2 is not a record: missing field `time_ns`"), "{refused}");
+    assert!(refused.starts_with("line 3 is not a record: missing field `time_ns`"), "{refused}");
 }
 
 #[test]

@@ -235,7 +235,7 @@ mod tests {
             [
                 "{whole: 18446744073709551615, number: 0.1, flag: true, text: \"a\", lists: [1, null, 3]}",
                 "{whole: null, number: null, flag: null, text: null, lists: null}",
-                "{whole: null, number: -2.5, flag: false, text: \"\", lists: []}",
+                "{whole: null, number: -2.5E0, flag: false, text: \"\", lists: []}",
             ]
         );
     }
