@@ -17,8 +17,7 @@ pub struct Selection {
 
 /// All tables of the record.
 pub fn selections() -> Vec<Selection> {
-    let whole =
-        ["prestor", "flash/5.2", "flash/figure-5.7", "flash/figure-5.8", "flash/figure-5.15", "hexsel/2", "servers"];
+    let whole = ["prestor", "flash/5.2", "flash/figure-5.7", "flash/figure-5.8", "flash/figure-5.15", "hexsel/2"];
     whole.map(|words| Selection { words, quick: false }).to_vec()
 }
 
