@@ -72,7 +72,7 @@ const EXAMPLES: &[(&str, How)] = &[
     ("machines", Runs),
     ("machines show arctic", Runs),
     ("machines show xeon-8180-2s", Runs),
-    ("topology -m epyc-7702-2s --svg", Runs),
+    ("topology -m epyc-7702-2s --svg rome.svg", Runs),
     ("topology -m stinger --svg stinger.svg", Runs),
     ("topology -m sci-rings-4x16", Runs),
     ("bench -m arctic --home 1 --local 2 --remote 0 --state CEXM lmbench-read", Runs),
