@@ -294,7 +294,7 @@ fn shape(cache: &ComputerCache, line: Bytes, what: &str, lost: &mut Vec<String>)
         return Ok(Shape { size: Bytes(size), ways });
     }
     // Of all numbers of ways, the one with which most of the size can be described.
-    let held = |ways: u32| u64::from(ways) * line.0 << (size / (u64::from(ways) * line.0)).max(1).ilog2();
+    let held = |ways: u32| (u64::from(ways) * line.0) << (size / (u64::from(ways) * line.0)).max(1).ilog2();
     let best =
         (2..=most).max_by_key(|&ways| (held(ways), std::cmp::Reverse(ways.abs_diff(USUAL_WAYS)))).unwrap_or(most);
     let described = Bytes(held(best));
