@@ -61,10 +61,8 @@ pub fn computer_of_server(description: &Description) -> Option<ComputerRow> {
     let topology = Topology::new(description);
     let (package, slice) = (topology.package()?, description.l3_slice.as_ref()?);
     let sockets = topology.processors() as u16 / package.cores.len() as u16;
-    let socket_of_node = |node: NodeId| match node.0.checked_sub(package.nodes * sockets) {
-        None => node.0 / package.nodes,
-        Some(memory_node) => memory_node % sockets,
-    };
+    // A socket is a router of the topology.
+    let socket_of_node = |node: NodeId| topology.nodes()[node.index()].router.0;
     let nodes: Vec<NodeId> = (0..topology.nodes().len() as u16).map(NodeId).collect();
     let distance = |from: NodeId, to: NodeId| match (from == to, socket_of_node(from) == socket_of_node(to)) {
         (true, _) => DISTANCES[0],

@@ -33,6 +33,24 @@ pub fn in_order<J: Sync, R: Send, E>(
     longest_first(jobs, |_| 0, work, finished, deliver)
 }
 
+/// The results of `work` on each of `jobs`, in their order, run on all cores. `finished` is called as by [`in_order`].
+///
+/// # Errors
+/// The first error of `work` in the order of the jobs; jobs that have not started by then are dropped.
+pub fn collected<J: Sync, R: Send, E: Send>(
+    jobs: &[J],
+    work: impl Fn(&J) -> Result<R, E> + Send + Sync,
+    finished: impl FnMut(usize),
+) -> Result<Vec<R>, E> {
+    let mut results = Vec::with_capacity(jobs.len());
+    let keep = |_, result: Result<R, E>| {
+        results.push(result?);
+        Ok(())
+    };
+    in_order(jobs, work, finished, keep)?;
+    Ok(results)
+}
+
 /// As [`in_order`], but jobs of great `cost` start first, so that no core is left alone with one at the end. Jobs of equal cost
 /// start in their order.
 ///

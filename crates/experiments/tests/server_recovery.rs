@@ -1,7 +1,7 @@
 //! Simulated servers, measured by the suite `fit` and described from their records and from what an operating system would announce:
 //! structure, times and rates of the original are found again.
 
-use bench::{Layout, Settings, SimulatedPlatform, Suite, SuiteScope, computer_of_server};
+use bench::{Layout, Settings, Suite, SuiteScope, computer_of_server};
 use experiments::fitting::{Described, describe_server};
 use experiments::parallel;
 use machine::Description;
@@ -17,21 +17,9 @@ fn measured(description: &Description) -> (ComputerRow, Vec<Record>) {
     let settings = Settings { array: Bytes(4 * l2.0), ..settings };
     let scope = SuiteScope { largest_area: Bytes(4 * l2.0), areas_per_octave: 1, ..SuiteScope::whole(settings) };
     let plans = Suite::Fit.plans(&layout, &scope).expect("possible");
-    let run = |plan: &bench::Plan| {
-        let mut platform = SimulatedPlatform::new(description.clone(), sim::Options::default()).expect("a machine");
-        plan.run(&mut platform).expect("measured").record
-    };
-    let mut records = Vec::new();
-    parallel::in_order(
-        &plans,
-        run,
-        |_| (),
-        |_, record| {
-            records.push(record);
-            Ok::<(), ()>(())
-        },
-    )
-    .expect("kept");
+    let run = |plan: &bench::Plan| experiments::run_plan(description, plan, sim::Options::default());
+    let outcomes = parallel::collected(&plans, run, |_| ()).expect("measured");
+    let records = outcomes.into_iter().map(|outcome| outcome.record).collect();
     (computer_of_server(description).expect("a server"), records)
 }
 

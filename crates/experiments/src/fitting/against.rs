@@ -1,11 +1,12 @@
 //! A described machine against the one that was measured: every record that the simulator can repeat, measured and simulated.
 
-use bench::{Layout, Plan, Settings, SimulatedPlatform};
+use bench::{Layout, Plan, Settings};
 use machine::Description;
 use record::{Record, Statistics, Unit};
 use units::Bytes;
 
 use super::probe::LISTS_BEYOND_CACHES;
+use super::repeated::Repeated;
 use super::server::on_small_pages;
 use super::{Comparison, Mapping};
 use crate::error::ExperimentError;
@@ -78,23 +79,15 @@ pub fn against(
             },
         }
     }
-    let mut small = description.clone();
-    small.tlb.large_page = Bytes(0);
+    let machine = Repeated::new(description.clone());
     let work = |(record, plan): &(&Record, Plan)| -> Result<Comparison, ExperimentError> {
-        let machine = if on_small_pages(record) { &small } else { description };
-        let mut platform = SimulatedPlatform::new(machine.clone(), sim::Options::default())?;
-        let outcome = plan.run(&mut platform)?;
+        let outcome = machine.run(plan, on_small_pages(record))?;
         let simulated = outcome.records().find(|found| found.experiment == record.experiment).map(Record::headline);
         let measured = record.headline();
         let agrees = simulated.is_some_and(|simulated| (simulated - measured).abs() <= AGREE * measured);
         Ok(Comparison { name: name(record), unit: record.unit, measured, simulated, agrees })
     };
-    let mut rows = Vec::new();
-    parallel::in_order(&jobs, work, finished, |_, row| {
-        rows.push(row?);
-        Ok::<(), ExperimentError>(())
-    })?;
-    Ok(Against { rows, skipped })
+    Ok(Against { rows: parallel::collected(&jobs, work, finished)?, skipped })
 }
 
 /// The plan that repeats a record on a machine of this layout, or the reason why there is none.

@@ -10,6 +10,7 @@ mod findings;
 mod levels;
 mod list;
 mod probe;
+mod repeated;
 mod server;
 mod unloaded;
 

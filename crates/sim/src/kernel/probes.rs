@@ -64,8 +64,10 @@ impl Probes {
         match place {
             Place::Processor(cpu) => {
                 let times = &mut self.by_processor[cpu.index()];
-                if let Some(found) = times.iter().position(|&other| other == time) {
-                    times.swap_remove(found);
+                let begun = times.iter().position(|&other| other == time);
+                debug_assert!(begun.is_some(), "a probe of {cpu} ends at {time} that never began");
+                if let Some(begun) = begun {
+                    times.swap_remove(begun);
                 }
             }
             Place::Node(node) => self.by_node[node.index()] -= 1,

@@ -18,7 +18,7 @@ use crate::platform::{Machine, MachineFlag};
 pub(super) fn read(files: &[PathBuf], flag: &MachineFlag, most_caches: Option<usize>) -> Result<Measured, Failure> {
     let (mut records, mut machines, mut computers) = (Vec::new(), Vec::new(), Vec::new());
     for file in files {
-        let mut contents = read_file(file)?;
+        let mut contents = records_of(file)?;
         records.append(&mut contents.rows);
         machines.append(&mut contents.machines);
         computers.append(&mut contents.computers);
@@ -71,7 +71,7 @@ fn unknown(name: &str, records: &[Record]) -> Identity {
 ///
 /// # Errors
 /// When it cannot be read, or a line is no record of a measurement.
-pub(super) fn read_file(file: &Path) -> Result<Contents<Record>, Failure> {
+pub fn records_of(file: &Path) -> Result<Contents<Record>, Failure> {
     let refused = |problem: String| {
         let accepted = "lines that `ccnuma bench --json=FILE` wrote";
         Failure::flag("DATA", file.display(), problem, accepted)

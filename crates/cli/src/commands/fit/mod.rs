@@ -8,6 +8,7 @@ mod server;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+pub use data::records_of;
 use experiments::fitting::{Analysis, AnnouncedCache, Identity, Model, Surroundings, analyse, beside_announced};
 use experiments::{System, Systems};
 use record::{ComputerRow, FitRow, Format, Provenance, Record, RecordWriter, Row};
@@ -74,14 +75,6 @@ pub struct FitCommand {
     svg: Option<PathBuf>,
     #[command(flatten)]
     output: OutputFlags,
-}
-
-/// The records of a file, and the machines that it describes.
-///
-/// # Errors
-/// When it cannot be read, or a line is no record of a measurement.
-pub fn records_of(file: &Path) -> Result<record::Contents<Record>, Failure> {
-    data::read_file(file)
 }
 
 /// Levels of caches that a computer can have, generously.

@@ -1,7 +1,9 @@
 //! Measuring what models need, on a simulated machine or on this computer.
 
 use bench::seidl::{Point, Probe};
-use bench::{HostOptions, HostPlatform, Layout, PageKind, Plan, Platform, Settings, SimulatedPlatform, Trial, rounds};
+use bench::{
+    BenchError, HostOptions, HostPlatform, Layout, PageKind, Plan, Platform, Settings, SimulatedPlatform, Trial, rounds,
+};
 use experiments::fitting::{AnnouncedCache, Identity, Job, Model, Surroundings, doubtful, jobs};
 use experiments::parallel;
 use host::discovery::{CacheKind, Inventory};
@@ -35,16 +37,11 @@ pub(super) fn simulated(
     let settings = Settings::simulated();
     let all: Vec<Job> = models.iter().flat_map(|&model| jobs(model, &layout, surroundings, &settings)).collect();
     let bar = progress::bar(all.len(), "measurements");
-    let mut records = Vec::new();
-    let work = |job: &Job| {
+    let work = |job: &Job| -> Result<Record, BenchError> {
         let mut platform = SimulatedPlatform::new(description.clone(), sim::Options::default())?;
         job.run(&mut platform, surroundings)
     };
-    let keep = |_, record: Result<Record, bench::BenchError>| -> Result<(), Failure> {
-        records.push(record.map_err(Failure::run)?);
-        Ok(())
-    };
-    parallel::in_order(&all, work, |done| bar.at(done), keep)?;
+    let records = parallel::collected(&all, work, |done| bar.at(done)).map_err(Failure::run)?;
     drop(bar);
     let (name, identity) = (description.name.clone(), identity_of(description));
     let (system, provenance) = (Some(system_of(description.clone())?), provenance::of_software());

@@ -8,7 +8,7 @@ use bench::{
     computer_of_server,
 };
 use experiments::fitting::{describe_server, disagreement};
-use experiments::parallel;
+use experiments::{ExperimentError, parallel};
 use machine::Description;
 use record::{ComputerRow, FitRow, Record};
 use report::View;
@@ -43,17 +43,9 @@ pub(super) fn measure_simulated(description: &Description) -> Result<Measured, F
     let scope = SuiteScope::whole(Settings { iterations: 1, ..Settings::simulated() });
     let plans = Suite::Fit.plans(&layout, &scope).map_err(Failure::input)?;
     let bar = progress::bar(plans.len(), "measurements");
-    let mut records = Vec::new();
-    let work = |plan: &Plan| experiments::run_plan(description, plan, sim::Options::default());
-    parallel::in_order(
-        &plans,
-        work,
-        |done| bar.at(done),
-        |_, outcome| {
-            records.push(outcome.map_err(Failure::run)?.record);
-            Ok::<(), Failure>(())
-        },
-    )?;
+    let work = |plan: &Plan| Ok(experiments::run_plan(description, plan, sim::Options::default())?.record);
+    let measured: Result<_, ExperimentError> = parallel::collected(&plans, work, |done| bar.at(done));
+    let records = measured.map_err(Failure::run)?;
     drop(bar);
     let (name, identity) = (description.name.clone(), identity_of(description));
     let (system, computer) = (Some(system_of(description.clone())?), computer_of_server(description));

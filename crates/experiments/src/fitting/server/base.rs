@@ -4,7 +4,7 @@ use machine::Description;
 use machine::description::OnDieNetwork;
 
 use super::layout::{Laid, lay_out};
-use super::observed::{Home, Kind, Observation, Place};
+use super::observed::{Home, Kind, Observation, Place, measured};
 use super::structure::{Family, Nearness, Structure};
 use super::tuning::Tunable;
 use super::values::Values;
@@ -22,8 +22,7 @@ const MEMORY_LINK: [(&str, f64); 4] = [("latency_ns", 70.0), ("header_ns", 0.5),
 
 /// Whether homes keep a directory in memory, by the `penalty` of lines that are homed at their reader; as the family if nothing tells.
 pub(super) fn has_directory(structure: &Structure, penalty: Option<f64>, observed: &[Observation]) -> bool {
-    let of =
-        |kind| observed.iter().find(|observation| observation.kind == kind).map(|observation| observation.measured);
+    let of = |kind| measured(observed, kind);
     let read = of(Kind::Memory(Place::Local)).zip(of(Kind::Level(3))).map(|(memory, l3)| memory - l3);
     match (structure.family, penalty.zip(read)) {
         (Family::Zen2, _) => false,
@@ -160,7 +159,8 @@ pub(super) const PRIVATE: usize = 2;
 
 /// The values that times decide, of the machine `start`, as far as `times` has anything that depends on them.
 pub(super) fn times(structure: &Structure, start: &Description, times: &[Observation]) -> Vec<Tunable> {
-    let has = |kind: Kind| times.iter().any(|observation| observation.kind == kind);
+    let of = |kind| measured(times, kind);
+    let has = |kind| of(kind).is_some();
     let (Some(server), Some(slice), Some(home), Some(link)) =
         (&start.server, &start.l3_slice, &start.home, &start.socket_link)
     else {
@@ -170,14 +170,7 @@ pub(super) fn times(structure: &Structure, start: &Description, times: &[Observa
     let (core, die) = (period(start.processor.clock), period(server.clock));
     let (l3, memory) = (period(slice.clock), period(home.memory_clock));
     let modified = |nearness, home| Kind::Core { nearness, modified: true, home };
-    let cycles = |keys, unit_ns, bounds, value: u32, decided_by| Tunable {
-        keys,
-        unit_ns,
-        bounds,
-        whole: true,
-        value: f64::from(value),
-        decided_by,
-    };
+    let cycles = Tunable::whole;
     let l2 = start.coherent_cache().hit_cycles;
     let mut all = vec![
         cycles(&[("l1", "hit_cycles")], core, (1.0, 100.0), start.l1.hit_cycles, Kind::Level(1)),
@@ -196,8 +189,6 @@ pub(super) fn times(structure: &Structure, start: &Description, times: &[Observa
         all.push(cycles(&[("l3_slice", "snoop_cycles")], l3, (1.0, MOST), slice.snoop_cycles, kind));
     }
     let clean = Kind::Core { nearness: Nearness::SameCluster, modified: false, home: Home::Both };
-    let of =
-        |kind: Kind| times.iter().find(|observation| observation.kind == kind).map(|observation| observation.measured);
     if of(near[0]).zip(of(clean)).is_some_and(|(modified, clean)| modified - clean > READ_OUT_NS) {
         all.push(cycles(&[("l3_slice", "read_out_cycles")], l3, (0.0, MOST), slice.read_out_cycles, near[0]));
     }
@@ -209,24 +200,12 @@ pub(super) fn times(structure: &Structure, start: &Description, times: &[Observa
         all.push(cycles(keys, die, (0.0, 100.0), server.hop_cycles, Kind::Memory(Place::Socket)));
     }
     if let Some(link) = start.memory_link.as_ref().filter(|_| has(Kind::Memory(Place::MemoryNode))) {
-        all.push(Tunable {
-            keys: &[("memory_link", "latency_ns")],
-            unit_ns: 1.0,
-            bounds: (1.0, 100_000.0),
-            whole: false,
-            value: link.latency.as_ns(),
-            decided_by: Kind::Memory(Place::MemoryNode),
-        });
+        let keys: &[_] = &[("memory_link", "latency_ns")];
+        all.push(Tunable::time(keys, (1.0, 100_000.0), link.latency, Kind::Memory(Place::MemoryNode)));
     }
     if has(Kind::Memory(Place::OtherSocket)) {
-        all.push(Tunable {
-            keys: &[("socket_link", "latency_ns")],
-            unit_ns: 1.0,
-            bounds: (1.0, 10_000.0),
-            whole: false,
-            value: link.latency.as_ns(),
-            decided_by: Kind::Memory(Place::OtherSocket),
-        });
+        let keys: &[_] = &[("socket_link", "latency_ns")];
+        all.push(Tunable::time(keys, (1.0, 10_000.0), link.latency, Kind::Memory(Place::OtherSocket)));
         let far = modified(Nearness::OtherSocket, Home::Owner);
         all.push(cycles(&[("home", "response_cycles")], die, (0.0, MOST), home.response_cycles, far));
         let far = modified(Nearness::OtherSocket, Home::Requester);
@@ -237,16 +216,9 @@ pub(super) fn times(structure: &Structure, start: &Description, times: &[Observa
 
 /// The values that rates decide, in the order in which they are tuned, each with whether its rate rises with it.
 pub(super) fn rates(structure: &Structure, start: &Description, rates: &[Observation]) -> Vec<(Tunable, bool)> {
-    let of = |kind: Kind| rates.iter().find(|observation| observation.kind == kind).map(|one| one.measured);
+    let of = |kind| measured(rates, kind);
     let (Some(server), Some(link)) = (&start.server, &start.socket_link) else { return Vec::new() };
-    let whole = |keys, value: u32, bounds, decided_by| Tunable {
-        keys,
-        unit_ns: 1.0,
-        bounds,
-        whole: true,
-        value: f64::from(value),
-        decided_by,
-    };
+    let whole = |keys, value, bounds, decided_by| Tunable::whole(keys, 1.0, bounds, value, decided_by);
     let most = f64::from(machine::description::MOST_MISSES);
     let misses = start.processor.outstanding_misses;
     let mut all =
@@ -264,17 +236,8 @@ pub(super) fn rates(structure: &Structure, start: &Description, rates: &[Observa
         all.push((whole(keys, server.gateway_read_cycles.max(1), (1.0, 100.0), Kind::ClusterReads), false));
     }
     if of(Kind::NodeReads(Place::OtherSocket)).is_some_and(limited) {
-        all.push((
-            Tunable {
-                keys: &[("socket_link", "line_ns")],
-                unit_ns: 1.0,
-                bounds: (0.1, 1000.0),
-                whole: false,
-                value: link.line.as_ns(),
-                decided_by: Kind::NodeReads(Place::OtherSocket),
-            },
-            false,
-        ));
+        let keys: &[_] = &[("socket_link", "line_ns")];
+        all.push((Tunable::time(keys, (0.1, 1000.0), link.line, Kind::NodeReads(Place::OtherSocket)), false));
         // Where links are not the bottleneck, requests that homes have under way at once are.
         let trackers = start.home.as_ref().map_or(0, |home| home.trackers);
         let keys: &[_] = &[("home", "trackers")];

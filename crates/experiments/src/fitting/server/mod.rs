@@ -23,7 +23,7 @@ use units::{Bytes, CpuId, NodeId};
 use super::Comparison;
 use crate::error::ExperimentError;
 pub(super) use observed::on_small_pages;
-use observed::{Home, Kind, Observation, Place, observations};
+use observed::{Home, Kind, Observation, Place, find, measured, observations};
 use structure::{Nearness, Structure};
 use tuning::{Bench, Tunable, fit_rate, fit_times};
 
@@ -102,7 +102,7 @@ pub fn describe_server(file: &str, computer: &ComputerRow, records: &[Record]) -
     let observed = observations(records, &structure, &settings);
     let clock =
         clock_of(records).ok_or_else(|| unsuitable(computer, "no record tells the clock of its cores".into()))?;
-    if !observed.iter().any(|observation| observation.kind == Kind::Memory(Place::Local)) {
+    if find(&observed, Kind::Memory(Place::Local)).is_none() {
         let reason = "no latency of local memory was measured; `ccnuma bench --suite fit` measures what a fit needs";
         return Err(unsuitable(computer, reason.to_owned()));
     }
@@ -127,9 +127,7 @@ pub fn describe_server(file: &str, computer: &ComputerRow, records: &[Record]) -
     let described = bench.values.described(file)?;
     let mut decided: Vec<Kind> = Vec::new();
     for (mut tunable, rises) in base::rates(&structure, &described, &rates) {
-        let Some(observation) = rates.iter().find(|observation| observation.kind == tunable.decided_by) else {
-            continue;
-        };
+        let Some(observation) = find(&rates, tunable.decided_by) else { continue };
         // What an earlier value has met already tells nothing of this one.
         if decided.contains(&tunable.decided_by) {
             continue;
@@ -160,16 +158,13 @@ fn clock_of(records: &[Record]) -> Option<f64> {
 /// What a load of a line that a core of another socket has modified takes longer if the line is homed at the reader, in
 /// nanoseconds: where homes keep a directory in memory, they read it before they snoop.
 fn reader_homed_penalty(observed: &[Observation]) -> Option<f64> {
-    let of = |home| {
-        let kind = Kind::Core { nearness: Nearness::OtherSocket, modified: true, home };
-        observed.iter().find(|observation| observation.kind == kind).map(|observation| observation.measured)
-    };
+    let of = |home| measured(observed, Kind::Core { nearness: Nearness::OtherSocket, modified: true, home });
     Some(of(Home::Requester)? - of(Home::Owner)?)
 }
 
 /// Where a tuned value comes from, in words.
 fn origin(tunable: &Tunable, depends: bool, observations: &[Observation], family: &str) -> String {
-    let decided = observations.iter().find(|observation| observation.kind == tunable.decided_by);
+    let decided = find(observations, tunable.decided_by);
     match (decided, depends) {
         (Some(Observation { kind, measured, .. }), true) => {
             let (figure, unit) = if kind.is_rate() { (measured / 1e3, "GB/s") } else { (*measured, "ns") };

@@ -125,6 +125,16 @@ pub(super) fn observations(records: &[Record], structure: &Structure, settings: 
     all.chunk_by(|a, b| a.kind == b.kind).map(middle).collect()
 }
 
+/// The observation of a kind.
+pub(super) fn find(observations: &[Observation], kind: Kind) -> Option<&Observation> {
+    observations.iter().find(|observation| observation.kind == kind)
+}
+
+/// What was measured of a kind.
+pub(super) fn measured(observations: &[Observation], kind: Kind) -> Option<f64> {
+    find(observations, kind).map(|observation| observation.measured)
+}
+
 /// Whether memory consisted of the smallest pages, of several kinds.
 pub(in crate::fitting) fn on_small_pages(record: &Record) -> bool {
     record.conditions.pages_asked.as_deref() == Some("base")

@@ -2,10 +2,12 @@
 //! of the records on the described machine with nothing else under way.
 
 use fit::least_squares::damped_step;
+use units::Duration;
 
 use super::observed::{Kind, Observation};
 use super::values::Values;
 use crate::error::ExperimentError;
+use crate::fitting::repeated::Repeated;
 use crate::parallel;
 
 /// A value that measurements decide.
@@ -26,6 +28,27 @@ pub(super) struct Tunable {
 }
 
 impl Tunable {
+    /// A whole number of units, each of `unit_ns`.
+    pub(super) fn whole(
+        keys: &'static [(&'static str, &'static str)],
+        unit_ns: f64,
+        bounds: (f64, f64),
+        value: u32,
+        decided_by: Kind,
+    ) -> Self {
+        Self { keys, unit_ns, bounds, whole: true, value: f64::from(value), decided_by }
+    }
+
+    /// A time in nanoseconds, to a tenth.
+    pub(super) fn time(
+        keys: &'static [(&'static str, &'static str)],
+        bounds: (f64, f64),
+        value: Duration,
+        decided_by: Kind,
+    ) -> Self {
+        Self { keys, unit_ns: 1.0, bounds, whole: false, value: value.as_ns(), decided_by }
+    }
+
     /// The value as a file spells it.
     fn spelled(&self) -> f64 {
         let (least, most) = self.bounds;
@@ -58,24 +81,10 @@ impl Bench<'_> {
     }
 
     fn figures_of(&self, values: &Values, observations: &[Observation]) -> Result<Vec<f64>, ExperimentError> {
-        let description = values.described(self.file)?;
-        let mut small = description.clone();
-        small.tlb.large_page = units::Bytes(0);
-        let work = |observation: &Observation| -> Result<f64, ExperimentError> {
-            let description = if observation.small_pages { &small } else { &description };
-            Ok(crate::run_plan(description, &observation.plan, sim::Options::default())?.record.headline())
-        };
-        let mut figures = Vec::new();
-        parallel::in_order(
-            observations,
-            work,
-            |_| (),
-            |_, figure| {
-                figures.push(figure?);
-                Ok::<(), ExperimentError>(())
-            },
-        )?;
-        Ok(figures)
+        let machine = Repeated::new(values.described(self.file)?);
+        let work =
+            |observation: &Observation| Ok(machine.run(&observation.plan, observation.small_pages)?.record.headline());
+        parallel::collected(observations, work, |_| ())
     }
 
     fn with(&self, tunables: &[Tunable]) -> Values {
