@@ -7,6 +7,8 @@ use crate::procedure::{Collected, Procedure};
 use crate::sample::{Sample, disturbance, ns_per_step};
 use crate::{BenchError, Layout, Placement, Plan, Traffic};
 
+/// The name of the record of the traffic beside a loaded latency.
+pub(crate) const TRAFFIC: &str = "loaded-traffic";
 /// Loads of the chaser that come before the first sample where there are stores: caches fill with lines that are then written back.
 const FILLING_LOADS: u64 = 8 << 10;
 /// No processor makes as many accesses while the chaser makes its loads: the traffic ends with them.

@@ -3,10 +3,8 @@
 use record::Record;
 use units::{Bytes, CpuId, NodeId};
 
+use crate::loaded::TRAFFIC;
 use crate::{Experiment, Placement, Plan, Settings, State, Traffic};
-
-/// The name of the record of the traffic beside a loaded latency.
-const TRAFFIC: &str = "loaded-traffic";
 
 impl Plan {
     /// The plan that `record` of a machine with this coherence unit came from, with the samples and the bandwidth lines of `settings`,

@@ -236,7 +236,7 @@ impl Trial {
     fn companion(&self, record: &Record) -> Option<Record> {
         let samples = &self.collected.samples;
         let bandwidths: Vec<f64> = samples.iter().filter_map(|sample| sample.traffic_mb_per_s).collect();
-        Some(record.beside("loaded-traffic".to_owned(), Unit::MegabytesPerSecond, Statistics::of(&bandwidths)?))
+        Some(record.beside(loaded::TRAFFIC.to_owned(), Unit::MegabytesPerSecond, Statistics::of(&bandwidths)?))
     }
 }
 

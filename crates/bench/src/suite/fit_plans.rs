@@ -99,10 +99,10 @@ pub(super) fn memory(layout: &Layout, scope: &SuiteScope) -> Vec<crate::Plan> {
             continue;
         }
         seen.push(hops);
-        collector.add_rate(Series::Nodes, Experiment::BwRead, Placement::new(home, together[0], None));
+        collector.add_streaming(Series::Nodes, Experiment::BwRead, Placement::new(home, together[0], None));
         if together.len() > 1 {
             let placement = Placement { home, locals: together.clone(), remotes: Vec::new() };
-            collector.add_rate(Series::Nodes, Experiment::BwmpRead, placement);
+            collector.add_streaming(Series::Nodes, Experiment::BwmpRead, placement);
         }
     }
     collector.plans
@@ -122,25 +122,14 @@ pub(super) fn rates(layout: &Layout, scope: &SuiteScope) -> Vec<crate::Plan> {
     let cluster: Vec<CpuId> = all.iter().copied().filter(near).collect();
     if cluster.len() < all.len() && cluster.len() > 1 {
         let placement = Placement { home, locals: cluster, remotes: Vec::new() };
-        collector.add_rate(Series::Bandwidth, Experiment::BwmpRead, placement);
+        collector.add_streaming(Series::Bandwidth, Experiment::BwmpRead, placement);
     }
     let crews = if all.len() > 1 { vec![vec![local], all] } else { vec![vec![local]] };
     for locals in crews {
         let placement = Placement { home, locals, remotes: Vec::new() };
-        collector.add_rate(Series::Bandwidth, Experiment::StreamTriad, placement);
+        collector.add_streaming(Series::Bandwidth, Experiment::StreamTriad, placement);
     }
     collector.plans
-}
-
-impl Collector<'_> {
-    /// A bandwidth: on a real machine over so much memory that it comes from there, in a simulation over as many lines as bring its
-    /// processors up to speed.
-    fn add_rate(&mut self, series: Series, experiment: Experiment, placement: Placement) {
-        match self.layout.real {
-            true => self.add_streaming(series, experiment, placement),
-            false => self.add(series, experiment, State::Uown, placement),
-        }
-    }
 }
 
 /// Up to [`PAIRS_OF_A_CLASS`] owners of each nearness to `local`, far apart in number; of SMT siblings one.
