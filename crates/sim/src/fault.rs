@@ -44,6 +44,8 @@ faults! {
     OvertakenHint = "overtaken-hint";
     /// A page is relocated or moved, and a line of it is not flushed (clusters).
     ForgottenFlush = "forgotten-flush";
+    /// A line of a page that moves is taken from all caches, and not poisoned (clusters).
+    ForgottenPoison = "forgotten-poison";
     /// A processor keeps the translation of a page that moves (clusters, MAGIC).
     StaleTranslation = "stale-translation";
     /// A link interface leaves idles in place of an echo (SCI rings).

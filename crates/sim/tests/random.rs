@@ -149,7 +149,14 @@ fn running_ahead_changes_nothing() {
 fn planted_faults_are_found() {
     let everywhere = ["bit-vector", "cv=2/LB", "dynamic-pointer", "hybrid/RAC", "hybrid/IR", "limited-pointer"];
     let elsewhere = |fault: &Fault| {
-        matches!(fault, Fault::LostEcho | Fault::DroppedPacket | Fault::ForgottenFlush | Fault::StaleTranslation)
+        matches!(
+            fault,
+            Fault::LostEcho
+                | Fault::DroppedPacket
+                | Fault::ForgottenFlush
+                | Fault::ForgottenPoison
+                | Fault::StaleTranslation
+        )
     };
     for &fault in Fault::ALL.iter().filter(|fault| !elsewhere(fault)) {
         let protocols: &[_] = match fault {
@@ -475,8 +482,8 @@ fn planted_faults_of_clusters_are_found() {
     }
     let moves = [("miss_counters.threshold", "3"), ("os.migration", "true"), ("os.replication", "true")];
     let moving = machine::resolve_changed("dsm-cluster", "dsm-cluster", "", &moves).unwrap().description;
-    for fault in
-        [Fault::KeptCopy, Fault::StaleData, Fault::ForgottenSharer, Fault::ForgottenFlush, Fault::StaleTranslation]
+    let everywhere = [Fault::KeptCopy, Fault::StaleData, Fault::ForgottenSharer];
+    for fault in everywhere.into_iter().chain([Fault::ForgottenFlush, Fault::ForgottenPoison, Fault::StaleTranslation])
     {
         is_found(fault, &moving);
     }

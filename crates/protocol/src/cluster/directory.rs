@@ -37,7 +37,7 @@ impl DirectoryState {
     }
 }
 
-/// Directory entry of one line: its state and a bit for every node.
+/// Directory entry of one line: its state, a bit for every node, and a poison bit.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Entry {
     /// Directory state.
@@ -45,13 +45,15 @@ pub struct Entry {
     /// Nodes that may have read-only copies, a bit each (`SHARED`; otherwise none). Lines are dropped silently, so it is
     /// a superset.
     pub sharers: u64,
+    /// The poison bit: requests of other nodes are refused. The page of the line has left this frame, or is only copied from it.
+    pub poisoned: bool,
 }
 
 impl Entry {
     /// Entry of a line that no other node has requested: its home is the owner.
     #[inline]
     pub const fn uncached(home: NodeId) -> Self {
-        Self { state: DirectoryState::Owned { owner: home }, sharers: 0 }
+        Self { state: DirectoryState::Owned { owner: home }, sharers: 0, poisoned: false }
     }
 
     /// Whether the entry lists a node as a sharer.

@@ -5,6 +5,7 @@
 //! - *A writeback that crossed a forwarded request* is late: the owner has answered the request from its writeback
 //!   buffer. Its data are ignored, and it is acknowledged.
 //! - *An upgrade of a copy that has been invalidated* is answered with data: the entry does not list the requester.
+//! - *A request for a line that is being poisoned* is refused at once: the bit is set before the line has been taken from others.
 
 use units::NodeId;
 
@@ -20,6 +21,8 @@ pub enum Transaction {
     Write,
     /// Right to write, with invalidations.
     WriteInvalidating,
+    /// Refusal of a request for a poisoned line.
+    Refusal,
     /// Request forwarded to the owner.
     Forward,
     /// Writeback by the owner.
@@ -74,7 +77,7 @@ pub fn home(
 ) -> Result<HomeOutcome, ProtocolError> {
     let mut at = Home { entry, home, memory, message, send };
     match message.kind {
-        MessageKind::Read | MessageKind::ReadExclusive | MessageKind::Upgrade => at.request(),
+        MessageKind::Read | MessageKind::ReadExclusive | MessageKind::Upgrade | MessageKind::PoisonRead => at.request(),
         MessageKind::Writeback => at.writeback(),
         MessageKind::SharingWriteback | MessageKind::OwnershipTransfer => at.report(),
         MessageKind::ForwardRead
@@ -83,6 +86,7 @@ pub fn home(
         | MessageKind::Data
         | MessageKind::DataExclusive
         | MessageKind::UpgradeAcknowledge
+        | MessageKind::Poison
         | MessageKind::InvalidateAcknowledge
         | MessageKind::WritebackAcknowledge => Err(at.unexpected("a message for the device of a node")),
     }
@@ -103,17 +107,26 @@ impl<F: FnMut(Message)> Home<'_, F> {
         use DirectoryState as D;
         use MessageKind as K;
         let requester = self.message.requester;
+        if self.entry.poisoned && requester != self.home {
+            self.reply(K::Poison, 0);
+            return Ok(HomeOutcome::Done(HomeWork::new(Transaction::Refusal)));
+        }
         let work = match (self.entry.state, self.message.kind) {
             (D::Forwarded { .. }, _) => return Ok(HomeOutcome::Busy),
+            (_, K::PoisonRead) if requester != self.home => {
+                return Err(self.unexpected("the home's own node alone poisons a line"));
+            }
             (D::Shared, K::Read) => self.share(),
-            (D::Shared, K::Upgrade) if self.entry.lists(requester) => self.grant(K::UpgradeAcknowledge),
+            (D::Shared, K::Upgrade | K::PoisonRead) if self.entry.lists(requester) => self.grant(K::UpgradeAcknowledge),
             (D::Shared, _) => self.grant(K::DataExclusive),
+            (D::Owned { owner }, K::PoisonRead) if owner == requester => self.grant(K::UpgradeAcknowledge),
             (D::Owned { owner }, _) if owner == requester => {
                 return Err(self.unexpected("an owner requests nothing before its writeback is acknowledged"));
             }
             (D::Owned { owner }, K::Read) => self.forward(owner, K::ForwardRead),
             (D::Owned { owner }, _) => self.forward(owner, K::ForwardReadExclusive),
         };
+        self.entry.poisoned |= self.message.kind == K::PoisonRead;
         Ok(HomeOutcome::Done(work))
     }
 

@@ -21,7 +21,7 @@ pub struct Site {
 /// An outstanding request.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Request {
-    /// Message sent to the home: `READ`, `READX` or `UPGRADE`.
+    /// Message sent to the home: `READ`, `READX`, `UPGRADE` or `POISON_READ`.
     pub kind: MessageKind,
     /// Whether an `INVAL` arrived while a `READ` was outstanding: the data of the answer may be older than the
     /// invalidating store.
@@ -86,6 +86,8 @@ pub struct Line {
     pub intervention: Option<Intervention>,
     /// Writeback buffer: contents of a line whose writeback is not acknowledged yet.
     pub writeback: Option<Version>,
+    /// Whether the node, the home's own, is to take the line from all caches and poison it.
+    pub poisons: bool,
     /// Whether a right has been granted that no bus transaction has used yet. An intervention waits for its use, so that
     /// every request of a processor completes after one grant.
     pub unused: bool,
@@ -106,6 +108,7 @@ impl Line {
         collection: Collection { balance: 0, announced: false },
         intervention: None,
         writeback: None,
+        poisons: false,
         unused: false,
     };
 

@@ -56,6 +56,8 @@ message_kinds! {
     ReadExclusive = "READX", Request, false;
     /// Request to the home for the right to write a line that the node may read.
     Upgrade = "UPGRADE", Request, false;
+    /// Request of the home's own node for the line, the right to write it, and the line's poison bit.
+    PoisonRead = "POISON_READ", Request, false;
     /// Writeback to the home of a line that the node owned.
     Writeback = "WB", Request, true;
 
@@ -72,6 +74,8 @@ message_kinds! {
     DataExclusive = "DATAX", Reply, true;
     /// Reply to the requester with the right to write; `acknowledgements` are to be collected.
     UpgradeAcknowledge = "UPGRADE_ACK", Reply, false;
+    /// Refusal of the home: the line is poisoned, and nothing has changed.
+    Poison = "POISON", Reply, false;
     /// Acknowledgement of a sharer to the requester: the node's copies are gone.
     InvalidateAcknowledge = "INVAL_ACK", Reply, false;
     /// Acknowledgement of the home to the sender of a writeback, which may forget the line.

@@ -8,6 +8,8 @@
 //! - *A forwarded request after a writeback* is answered from the writeback buffer, which holds the line until the home
 //!   has acknowledged the writeback. Until then the device does not request the line again.
 //! - *A forwarded request or an invalidation during a replacement* takes its place.
+//! - *A forwarded request or an invalidation before the home's own node poisons the line* is handled as ever: the home poisons
+//!   the line when it is not busy.
 
 use units::NodeId;
 
@@ -25,6 +27,8 @@ pub enum NodeOutcome {
     Announced,
     /// Data discarded, because an invalidation has overtaken them, and requested again.
     Discarded,
+    /// Request refused: the line is poisoned, and the transactions that wait for a right end in bus errors.
+    Poisoned,
     /// Work put in wait for the bus.
     Waiting,
     /// Request answered from the writeback buffer.
@@ -54,19 +58,30 @@ impl Line {
     /// the request follows. Returns whether a request was sent.
     #[inline]
     pub fn fetch(&mut self, site: &Site, send: &mut impl FnMut(Message)) -> bool {
-        let Some(wanted) = self.wanted else { return false };
+        if self.wanted.is_none() && !self.poisons {
+            return false;
+        }
         let outstanding = self.request.is_some() || self.is_collecting() || self.writeback.is_some();
         if outstanding || self.intervention.is_some() {
             return false;
         }
-        let kind = match (wanted, self.rights) {
-            (Rights::Write, Rights::Read) => MessageKind::Upgrade,
-            (Rights::Write, _) => MessageKind::ReadExclusive,
-            (Rights::Read | Rights::None, _) => MessageKind::Read,
+        let kind = match (self.wanted, self.rights) {
+            _ if self.poisons => MessageKind::PoisonRead,
+            (Some(Rights::Write), Rights::Read) => MessageKind::Upgrade,
+            (Some(Rights::Write), _) => MessageKind::ReadExclusive,
+            (Some(Rights::Read | Rights::None) | None, _) => MessageKind::Read,
         };
         self.request = Some(Request { kind, invalidated: false });
         send(Message::new(kind, site.line, Agent::Home(site.home), site.node));
         true
+    }
+
+    /// The home's own node is to take the line from all caches and poison it. Returns whether a request was sent, as
+    /// [`Line::fetch`].
+    #[inline]
+    pub fn poison(&mut self, site: &Site, send: &mut impl FnMut(Message)) -> bool {
+        self.poisons = true;
+        self.fetch(site, send)
     }
 
     /// Command of the device's own bus request, if its work may be done now: an answer to another node waits for the
@@ -135,14 +150,19 @@ impl Line {
         let outcome = match message.kind {
             K::Data => self.data(contents, message),
             K::DataExclusive | K::UpgradeAcknowledge => self.exclusive(protocol, contents, message),
+            K::Poison => self.refused(),
             K::InvalidateAcknowledge => self.acknowledgement(protocol),
             K::WritebackAcknowledge if self.writeback.take().is_some() => Ok(NodeOutcome::Collected),
             K::WritebackAcknowledge => Err("no writeback is outstanding"),
             K::ForwardRead | K::ForwardReadExclusive => self.forward(site, message, send),
             K::Invalidate => self.invalidate(site, message.requester, send),
-            K::Read | K::ReadExclusive | K::Upgrade | K::Writeback | K::SharingWriteback | K::OwnershipTransfer => {
-                Err("a message for a home")
-            }
+            K::Read
+            | K::ReadExclusive
+            | K::Upgrade
+            | K::PoisonRead
+            | K::Writeback
+            | K::SharingWriteback
+            | K::OwnershipTransfer => Err("a message for a home"),
         };
         self.fetch(site, send);
         outcome.map_err(|reason| self.unexpected(site, message, reason))
@@ -177,8 +197,10 @@ impl Line {
             (MessageKind::DataExclusive, Rights::None) => *contents = message.version,
             (MessageKind::DataExclusive, _) => return Err("the node has a copy, which the home lists"),
             (_, Rights::Read) if request.kind == MessageKind::Upgrade => {}
+            (_, Rights::Read | Rights::Write) if request.kind == MessageKind::PoisonRead => {}
             (_, _) => return Err("the node has no copy to upgrade"),
         }
+        self.poisons &= request.kind != MessageKind::PoisonRead;
         self.collection.announced = true;
         self.collection.balance += message.acknowledgements as i16;
         Ok(if protocol.early_grant || self.collection.balance == 0 {
@@ -188,6 +210,20 @@ impl Line {
         } else {
             NodeOutcome::Announced
         })
+    }
+
+    /// Receives the refusal of a request for a poisoned line.
+    #[inline]
+    fn refused(&mut self) -> Result<NodeOutcome, &'static str> {
+        match self.request.take() {
+            Some(Request { kind: MessageKind::PoisonRead, .. }) => Err("the home refuses nothing to its own node"),
+            Some(_) => {
+                // Those that would use an earlier grant may end, too: an invalidation does not wait for them.
+                (self.wanted, self.unused) = (None, false);
+                Ok(NodeOutcome::Poisoned)
+            }
+            None => Err("nothing has been requested"),
+        }
     }
 
     /// Collects an acknowledgement.

@@ -30,10 +30,12 @@ pub struct HomeCase {
     pub next: DirectoryState,
 }
 
-/// Cells of the home's table. The home's own node ("at home") is granted the right to write by a `READ` if it is alone.
+/// Cells of the home's table. The home's own node ("at home") is granted the right to write by a `READ` if it is alone, and poisons
+/// lines.
 pub fn home_cases() -> impl Iterator<Item = HomeCase> {
-    let shared = |sharers| Entry { state: DirectoryState::Shared, sharers };
-    let entry = |state| Entry { state, sharers: 0 };
+    let entry = |state| Entry { state, ..Entry::uncached(HOME) };
+    let shared = |sharers| Entry { sharers, ..entry(DirectoryState::Shared) };
+    let mine = entry(DirectoryState::Owned { owner: ME });
     let forwarded = |exclusive| entry(DirectoryState::Forwarded { owner: OTHER, requester: ME, exclusive });
     let situations = [
         ("SHARED, no sharer", HOME, shared(0)),
@@ -41,7 +43,9 @@ pub fn home_cases() -> impl Iterator<Item = HomeCase> {
         ("SHARED, I share", HOME, shared(0b01)),
         ("SHARED, another shares", HOME, shared(0b10)),
         ("SHARED, another and I share", HOME, shared(0b11)),
-        ("OWNED by me", HOME, entry(DirectoryState::Owned { owner: ME })),
+        ("OWNED by me", HOME, mine),
+        ("OWNED by me, at home", ME, mine),
+        ("OWNED by the home, poisoned", HOME, Entry { poisoned: true, ..Entry::uncached(HOME) }),
         ("OWNED by another", HOME, entry(DirectoryState::Owned { owner: OTHER })),
         ("FORWARDED for me, to read", HOME, forwarded(false)),
         ("FORWARDED for me, to write", HOME, forwarded(true)),
@@ -100,6 +104,7 @@ pub fn node_cases(early_grant: bool) -> impl Iterator<Item = NodeCase> {
         ("READX sent", requested(Rights::None, MessageKind::ReadExclusive, false)),
         ("may read, UPGRADE sent", requested(Rights::Read, MessageKind::Upgrade, false)),
         ("UPGRADE sent", requested(Rights::None, MessageKind::Upgrade, false)),
+        ("may write, POISON_READ sent", requested(Rights::Write, MessageKind::PoisonRead, false)),
         ("one INVAL_ACK outstanding", announced(if early_grant { Rights::Write } else { Rights::None })),
     ];
     let for_nodes = |kind: &&MessageKind| {

@@ -1,7 +1,9 @@
 //! A world of one line: nodes with caches on a bus and a device, a home, and a network that delivers in any order.
 
 use protocol::Version;
-use protocol::cluster::{Entry, HomeOutcome, Intervention, Line, Message, MessageKind, Protocol, Site, home};
+use protocol::cluster::{
+    Entry, HomeOutcome, Intervention, Line, Message, MessageKind, NodeOutcome, Protocol, Site, home,
+};
 use protocol::contract::{Bus, Started};
 use protocol::snoop::{Cache, Command, Moesi, Reply, Rights, Snooping, memory};
 use protocol::{Access, Agent};
@@ -76,6 +78,38 @@ impl<const OWNED: bool> World<OWNED> {
         self.lines[node].evict(&Self::site(node))
     }
 
+    /// The home's own node requests the line with its poison bit.
+    pub fn poison(&mut self) {
+        let mut sent = Vec::new();
+        self.lines[HOME.index()].poison(&Self::site(HOME.index()), &mut |message| sent.push(message));
+        self.send(sent);
+    }
+
+    /// The home's own node, which has been granted the line with its poison bit, takes it from the caches on its bus.
+    pub fn gather(&mut self) {
+        let (node, command) = (HOME.index(), Command::ReadExclusive);
+        assert!(self.entry.poisoned && !self.lines[node].poisons, "{:?}", self.lines[node]);
+        let mut reply = self.lines[node].snoop(HOME, command).expect("possible");
+        assert!(!reply.retry, "nobody takes a poisoned line from its home");
+        for cpu in self.cpus_of(node) {
+            reply = reply.and(self.caches[cpu].snoop(CpuId(cpu as u16), command).expect("possible"));
+        }
+        for cpu in self.cpus_of(node) {
+            self.caches[cpu].observe(CpuId(cpu as u16), command).expect("possible");
+        }
+        if let Some((version, _)) = memory(&mut self.contents[node], command, reply, None).data {
+            self.contents[node] = version;
+        }
+        self.check();
+    }
+
+    /// The requests of a node's caches end in bus errors.
+    fn bus_errors(&mut self, node: usize) {
+        for cpu in self.cpus_of(node) {
+            self.caches[cpu].request = self.caches[cpu].request.filter(|&command| command == Command::Writeback);
+        }
+    }
+
     /// Grants the bus to a cache that requests it; false if it requests nothing or is retried.
     pub fn bus(&mut self, cpu: usize) -> bool {
         let Some(command) = self.caches[cpu].request else { return false };
@@ -140,7 +174,11 @@ impl<const OWNED: bool> World<OWNED> {
             Agent::Interface(node) => {
                 let (line, contents) = (&mut self.lines[node.index()], &mut self.contents[node.index()]);
                 let site = Self::site(node.index());
-                line.receive(&self.protocol, &site, contents, &message, &mut push).map(|_| true)
+                let outcome = line.receive(&self.protocol, &site, contents, &message, &mut push);
+                if outcome == Ok(NodeOutcome::Poisoned) {
+                    self.bus_errors(node.index());
+                }
+                outcome.map(|_| true)
             }
             _ => home(&mut self.entry, HOME, &mut self.contents[HOME.index()], &message, &mut push)
                 .map(|outcome| outcome != HomeOutcome::Busy),

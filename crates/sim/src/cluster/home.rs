@@ -27,8 +27,11 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
             Ok(HomeOutcome::Done(work)) => {
                 self.kernel.envelopes.remove(id);
                 self.forget_sharer(message, &before);
+                self.forget_poison(message);
                 self.after_home(node, arrived, work, &sent);
-                self.note_at_home(node, arrived);
+                if work.transaction != Transaction::Refusal {
+                    self.note_at_home(node, arrived);
+                }
             }
             Err(error) => self.fail(error),
         }
@@ -70,6 +73,14 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
         let timing = self.controllers.timing;
         let start = self.controllers.devices[node.index()].engage(now, timing.occupancy);
         self.schedule(node, start + timing.directory, ClusterEvent::Handle(id));
+    }
+
+    /// A planted fault: the home does not poison a line.
+    fn forget_poison(&mut self, message: &Message) {
+        if message.kind == MessageKind::PoisonRead && self.strikes(Fault::ForgottenPoison) {
+            let entry = self.controllers.homes.line(message.line).entry.as_mut();
+            entry.into_iter().for_each(|entry| entry.poisoned = false);
+        }
     }
 
     /// A planted fault: the home does not record a sharer.

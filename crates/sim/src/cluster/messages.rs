@@ -100,6 +100,9 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
             }
             _ => {}
         }
+        if outcome == NodeOutcome::Poisoned {
+            self.end_in_bus_errors(node, message.line);
+        }
         if outcome == NodeOutcome::Collected {
             self.end_collection(node, message.line);
         }
@@ -170,6 +173,13 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
             kept.served = Some(served);
             kept.fresh = message.kind.carries_data();
         }
+    }
+
+    /// The transactions on a poisoned line that wait for a right end in bus errors.
+    fn end_in_bus_errors(&mut self, node: NodeId, line: LineAddr) {
+        let waiting = &mut self.controllers.devices[node.index()].waiting;
+        let ended = waiting.extract_if(.., |&mut (other, _)| other == line).collect::<Vec<_>>();
+        ended.into_iter().for_each(|(_, id)| self.end_in_bus_error(id));
     }
 
     /// The transactions on a line that wait for a right request the bus again.

@@ -112,7 +112,7 @@ impl<const OWNED: bool> Controller for Cluster<OWNED> {
     type Message = ClusterMessage;
     type Event = ClusterEvent;
     const WRITE_PREFETCHES_STORE: bool = true;
-    const DISCOVERY: Option<Discovery> = Some(Discovery::Shootdown);
+    const DISCOVERY: Option<Discovery> = Some(Discovery::Poison);
 
     fn new(blueprint: &Blueprint<'_>) -> Result<Self, SimError> {
         let Blueprint { description, network, lines, .. } = blueprint;
@@ -193,6 +193,15 @@ impl<const OWNED: bool> Controller for Cluster<OWNED> {
 
     fn transfer(system: &mut System<Self>, transfer: Transfer, at: Time) {
         system.enqueue_page(transfer, at);
+    }
+
+    fn reopen(system: &mut System<Self>, frame: PhysicalAddr) {
+        system.clear_poison(frame);
+    }
+
+    /// As long as a transaction takes to its combined reply: miss registers of clusters may be free at once.
+    fn retry_delay(&self) -> Duration {
+        self.buses.timing.wires.snoop
     }
 
     fn selected(&mut self, at: PhysicalAddr) -> Option<PageOperation> {

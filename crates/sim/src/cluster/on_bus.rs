@@ -155,9 +155,15 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
     /// The device requests the bus for a transaction of its own.
     pub(super) fn use_bus(&mut self, node: NodeId, line: LineAddr, purpose: Purpose) {
         let now = self.kernel.now;
+        let id = self.own_transaction(node, line, purpose);
+        self.request_bus(id, now);
+    }
+
+    /// A transaction of the device, which does not request the bus yet.
+    pub(super) fn own_transaction(&mut self, node: NodeId, line: LineAddr, purpose: Purpose) -> EnvelopeId {
         let id = self.bus_transaction(Transaction { node, line, requester: Requester::Device });
         self.controllers.devices[node.index()].own.push(Own { id, line, purpose, ready: Time::ZERO });
-        self.request_bus(id, now);
+        id
     }
 
     /// The data of a device's transaction are ready for the data wires at `at`.

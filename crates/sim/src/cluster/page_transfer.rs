@@ -3,11 +3,13 @@
 //!
 //! 1. The device of a home counts the misses on its memory by page and node, and interrupts a processor of its node when they
 //!    select a page ([`crate::os::Selection`]).
-//! 2. The kernel takes the outdated translations away ([`crate::os::Discovery::Shootdown`]), and then the device transfers the
-//!    page, some lines at a time (`os.copy_lines`).
-//! 3. A line of a page that is gathered is taken from all caches by a bus transaction of the device, for which the device
-//!    requests the right to write as for one of a processor. A line that is copied is read from memory, which is current because
-//!    nobody may store to the page.
+//! 2. The kernel locks the mapper of the page, takes the translations of its own node away ([`crate::os::Discovery::Poison`]), and
+//!    then the device transfers the page, some lines at a time (`os.copy_lines`).
+//! 3. A line of a page that is gathered is poisoned: the device requests it of its own directory with the right to write
+//!    (`POISON_READ`), so that all other nodes give it up, and takes it from the caches of its node by a bus transaction. From then
+//!    on requests of other nodes for the line are refused, and end in bus errors (`crate::system`): a processor with an outdated
+//!    translation has it taken away when it uses it. A line that is copied is read from memory, which is current because nobody may
+//!    store to the page.
 //! 4. The line goes to the new home as a writeback: no processor maps its frame yet, so the directory there names the source as
 //!    the line's owner. With the last line the kernel maps the page there.
 
@@ -15,7 +17,7 @@ use machine::Description;
 use protocol::cluster::{DirectoryState, Entry, Line, Message, MessageKind};
 use protocol::snoop::{Command, Rights};
 use protocol::{Agent, Version};
-use units::{Duration, LineAddr, NodeId, Time};
+use units::{Duration, LineAddr, NodeId, PhysicalAddr, Time};
 
 use super::Cluster;
 use super::device::{Kept, Purpose};
@@ -51,12 +53,15 @@ impl<const OWNED: bool> TransfersPages for Cluster<OWNED> {
         if transfer.recalls() { self.gather_lines } else { copied }
     }
 
-    /// The device requests the bus to take or to read a line of the page. A planted fault leaves the line in caches.
+    /// The device poisons a line of the page and takes it, or requests the bus to read it. Planted faults leave the line in caches, or
+    /// without poison.
     fn take_line(system: &mut System<Self>, node: NodeId, number: u32) {
         let Some(job) = system.page_job(node) else { return };
         let (line, recalls) = (job.source_line(number), job.transfer.recalls());
-        let forgotten = recalls && system.strikes(Fault::ForgottenFlush);
-        system.use_bus(node, line, if recalls && !forgotten { Purpose::Gather } else { Purpose::Copy });
+        if !recalls || system.strikes(Fault::ForgottenFlush) {
+            return system.use_bus(node, line, Purpose::Copy);
+        }
+        system.poison_line(node, line);
     }
 
     fn page_left(&mut self, node: NodeId, transfer: &Transfer, length: Duration) {
@@ -91,24 +96,36 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
         }
     }
 
-    /// The combined reply to the gathering of a line is there. If the node lacks the right to write it, the transaction is put
-    /// off, and the right is requested; otherwise all caches of the node give the line up.
+    /// The device of the home `node` requests the right to write a line of the page of its own directory, which poisons it. With the
+    /// right, the device takes the line by a transaction of the bus.
+    fn poison_line(&mut self, node: NodeId, line: LineAddr) {
+        let id = self.own_transaction(node, line, Purpose::Gather);
+        self.controllers.devices[node.index()].waiting.push((line, id));
+        self.controllers.line(node, line).0.poisons = true;
+        self.fetch(node, line);
+    }
+
+    /// The poison of a page's lines is cleared.
+    pub(super) fn clear_poison(&mut self, frame: PhysicalAddr) {
+        let (first, lines) = (frame.line(self.line()), self.paging.page().0 / self.line().0);
+        for line in (first.0..first.0 + lines).map(LineAddr) {
+            if let Some(entry) = &mut self.controllers.homes.line(line).entry {
+                entry.poisoned = false;
+            }
+        }
+    }
+
+    /// The combined reply to the gathering of a line is there: all caches of the node give the line up.
     pub(super) fn gather_line(&mut self, id: EnvelopeId, transaction: Transaction, ready: Time) {
         let Transaction { node, line, .. } = transaction;
-        let mut after = *self.controllers.line(node, line).0;
-        if after.rights == Rights::Write && after.is_collecting() {
+        let state = self.controllers.line(node, line).0;
+        if state.rights == Rights::Write && state.is_collecting() {
             self.controllers.devices[node.index()].blocked.push((line, id));
             return self.end_bus(node, line);
         }
-        let reply = match after.snoop(node, Command::ReadExclusive) {
-            Ok(reply) => reply,
+        match state.snoop(node, Command::ReadExclusive) {
+            Ok(reply) => debug_assert!(!reply.retry, "nobody takes a poisoned line from its home"),
             Err(error) => return self.fail(error),
-        };
-        *self.controllers.line(node, line).0 = after;
-        if reply.retry {
-            self.controllers.devices[node.index()].waiting.push((line, id));
-            self.fetch(node, line);
-            return self.end_bus(node, line);
         }
         let taken = match self.snoop_for_device(node, line, Command::ReadExclusive) {
             Ok(taken) => taken,

@@ -16,6 +16,16 @@ pub enum Discovery {
     BusErrors,
     /// The kernel interrupts every processor that may have the translation before the frame is given up.
     Shootdown,
+    /// The kernel interrupts the processors of the frame's own node; a reference of any other to a line of the frame, which is
+    /// poisoned, ends in a bus error (Lai and Falsafi 2000, Section 3.1).
+    Poison,
+}
+
+impl Discovery {
+    /// Whether references to poisoned lines end in bus errors.
+    pub const fn has_bus_errors(self) -> bool {
+        matches!(self, Self::BusErrors | Self::Poison)
+    }
 }
 
 /// An operation on a page that counters of its home's memory have selected.
@@ -27,15 +37,28 @@ pub enum PageOperation {
     Replicate,
 }
 
-/// By frame, the processors that have been given a translation to it, in the order of their numbers. A TLB drops its entries
-/// without notice, so a processor on the list may have none any longer.
+/// By frame, the processors to interrupt before it is given up that have been given a translation to it, in the order of their
+/// numbers. A TLB drops its entries without notice, so a processor on the list may have none any longer.
 #[derive(Clone, Debug, Default)]
-pub struct Holders(FxHashMap<PageAddr, Vec<CpuId>>);
+pub struct Holders {
+    by_frame: FxHashMap<PageAddr, Vec<CpuId>>,
+    /// Whether only processors of a frame's own node are interrupted.
+    pub(super) own_node: bool,
+}
 
 impl Holders {
-    /// A processor is given a translation to a frame.
-    pub(super) fn add(&mut self, frame: PageAddr, cpu: CpuId) {
-        let holders = self.0.entry(frame).or_default();
+    /// Those of a machine where outdated translations are found in this way, if any are interrupted.
+    pub(super) fn new(discovery: Option<Discovery>) -> Option<Self> {
+        let own_node = discovery == Some(Discovery::Poison);
+        (own_node || discovery == Some(Discovery::Shootdown)).then(|| Self { own_node, ..Self::default() })
+    }
+
+    /// A processor of `node` is given a translation to the frame that begins at `start`.
+    pub(super) fn add(&mut self, start: PhysicalAddr, frame: PageAddr, cpu: CpuId, node: NodeId) {
+        if self.own_node && node_of(start) != node {
+            return;
+        }
+        let holders = self.by_frame.entry(frame).or_default();
         if let Err(place) = holders.binary_search(&cpu) {
             holders.insert(place, cpu);
         }
@@ -122,6 +145,11 @@ impl Paging {
         self.pages[page.0].next.is_some()
     }
 
+    /// Whether the mapper of a page is locked: it is moving, or is being gathered or copied where that takes translations away.
+    pub fn is_locked(&self, page: PageNumber) -> bool {
+        self.is_moving(page) || self.loses_holders(page)
+    }
+
     /// Whether translations of a page are being taken away.
     pub(super) fn loses_holders(&self, page: PageNumber) -> bool {
         self.holders.is_some() && self.changing.contains_key(&page)
@@ -149,7 +177,7 @@ impl Paging {
     /// The processors that may have translations to a frame, which are about to be taken away.
     pub fn take_holders(&mut self, frame: PhysicalAddr) -> Vec<CpuId> {
         let (page, holders) = (frame.page(self.page()), self.holders.as_mut());
-        holders.and_then(|holders| holders.0.remove(&page)).unwrap_or_default()
+        holders.and_then(|holders| holders.by_frame.remove(&page)).unwrap_or_default()
     }
 
     /// Takes a processor's translation of a page away.

@@ -80,6 +80,8 @@ pub struct Paging {
     pub(super) changing: FxHashMap<PageNumber, (u32, Vec<CpuId>)>,
     /// The processors to interrupt before a frame is given up, where outdated translations are taken away.
     pub(super) holders: Option<Holders>,
+    /// Pages that other nodes may use in their first frame again, when the transfers that they wait for are complete.
+    pub(super) reopened: Vec<PageNumber>,
     /// The translations of each processor; the same for all if pages never move.
     pub(super) known: Vec<Translations>,
     /// Whether programs may request migrations.
@@ -105,7 +107,8 @@ impl Paging {
             owners: FxHashMap::default(),
             copies: FxHashMap::default(),
             changing: FxHashMap::default(),
-            holders: (discovery == Some(Discovery::Shootdown)).then(Holders::default),
+            holders: Holders::new(discovery),
+            reopened: Vec::new(),
             nodes: (0..topology.processors() as u16).filter_map(|cpu| topology.node_of(CpuId(cpu))).collect(),
             known: vec![Translations::default(); topology.processors() as usize],
             on_request: false,
@@ -273,7 +276,7 @@ impl Paging {
         if let Some(frame) = self.nearest(page, self.nodes[cpu.index()], memory) {
             self.known[cpu.index()].set(page.0, Translation::new(frame, writable));
             if let Some(holders) = &mut self.holders {
-                holders.add(frame.page(self.page), cpu);
+                holders.add(frame, frame.page(self.page), cpu, self.nodes[cpu.index()]);
             }
         }
     }
@@ -306,7 +309,8 @@ impl Paging {
         self.spec.page_colouring.then_some(page.0 as u64)
     }
 
-    pub(super) fn number(&self, at: VirtualAddr) -> PageNumber {
+    /// The page of a virtual address.
+    pub fn number(&self, at: VirtualAddr) -> PageNumber {
         PageNumber((at.0 >> self.page_shift()) as usize)
     }
 

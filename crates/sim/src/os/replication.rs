@@ -40,13 +40,22 @@ impl Paging {
         if let Some(transfer) = self.touched_again(cpu, page, memory) {
             return Reference::Wait(vec![transfer]);
         }
-        let transfers = if writes { self.store(page, memory) } else { self.read(page, node, memory) };
+        let transfers = self.prepare(page, node, writes, memory);
         if transfers.is_empty() {
             self.inform(cpu, at, memory);
             return Reference::Known;
         }
-        self.changing.insert(page, (transfers.len() as u32, vec![cpu]));
+        self.changing.entry(page).or_default().1.push(cpu);
         Reference::Wait(transfers)
+    }
+
+    /// The transfers that are to come before a processor of `node` is given a translation of a page, for a store if `writes`.
+    pub fn prepare(&mut self, page: PageNumber, node: NodeId, writes: bool, memory: &mut Memory) -> Vec<Transfer> {
+        let transfers = if writes { self.store(page, memory) } else { self.read(page, node, memory) };
+        if !transfers.is_empty() {
+            self.changing.insert(page, (transfers.len() as u32, Vec::new()));
+        }
+        transfers
     }
 
     /// A page that has just been placed is used by the processor whose fault placed it, without a copy however far away it is: the
@@ -59,7 +68,10 @@ impl Paging {
 
     /// The first store to the page: only its first frame remains.
     fn store(&mut self, page: PageNumber, memory: &Memory) -> Vec<Transfer> {
-        self.pages[page.0].stored = true;
+        let only_read = !std::mem::replace(&mut self.pages[page.0].stored, true);
+        if only_read && self.copies_everywhere() {
+            self.reopened.push(page);
+        }
         let copies = self.copies(page, memory).collect::<Vec<_>>();
         self.copies.remove(&page);
         self.counters.collapses += u64::from(!copies.is_empty());
@@ -69,25 +81,50 @@ impl Paging {
     /// A read of the page on `node`: an only-read page without a nearby copy is copied there. From then on the frame of the copy
     /// stands for the page.
     fn read(&mut self, page: PageNumber, node: NodeId, memory: &mut Memory) -> Vec<Transfer> {
-        let room = memory.free_frames(node) > 0;
-        let from = self.far(page, node, memory).filter(|_| room);
+        let from = self.far(page, node, memory);
         let (Some(from), Some(first)) = (from, self.pages[page.0].frame) else { return Vec::new() };
-        let Some(to) = memory.frame(node, self.colour(page)) else { return Vec::new() };
-        memory.map.frames.bind(to, first);
-        vec![Transfer::Copy(page, from, to)]
+        let room = (memory.free_frames(node) > 0).then(|| memory.frame(node, self.colour(page))).flatten();
+        match room {
+            Some(to) => {
+                memory.map.frames.bind(to, first);
+                vec![Transfer::Copy(page, from, to)]
+            }
+            // A node without room reads the page where it is, which poison does not let it.
+            None if self.copies_everywhere() => self.store(page, memory),
+            None => Vec::new(),
+        }
+    }
+
+    /// Whether every node that reads a copied page needs a copy of its own, because the first frame is poisoned.
+    fn copies_everywhere(&self) -> bool {
+        self.counted && self.holders.as_ref().is_some_and(|holders| holders.own_node)
+    }
+
+    /// The first frame of a page that other nodes may use there again, because it is stored to and all copies have been given up.
+    pub fn take_reopened(&mut self, page: PageNumber) -> Option<PhysicalAddr> {
+        if self.changing.contains_key(&page) {
+            return None;
+        }
+        let place = self.reopened.iter().position(|&other| other == page)?;
+        self.reopened.swap_remove(place);
+        self.pages[page.0].frame
     }
 
     /// The copy of an only-read page that is nearest to `node`, if that is too far away.
     pub(super) fn far(&self, page: PageNumber, node: NodeId, memory: &Memory) -> Option<PhysicalAddr> {
         let alone = !self.spec.replication || self.pages[page.0].stored || self.is_moving(page);
         let from = self.nearest(page, node, memory).filter(|_| !alone)?;
-        (self.policy.hops(node, node_of(from)) > self.spec.coverage_radius).then_some(from)
+        let far = match self.copies_everywhere() {
+            true => node_of(from) != node,
+            false => self.policy.hops(node, node_of(from)) > self.spec.coverage_radius,
+        };
+        far.then_some(from)
     }
 
-    /// The copy of a page that is nearest to a node; the oldest of equally near ones.
+    /// The copy of a page that is nearest to a node, its own before all; the oldest of equally near ones.
     pub fn nearest(&self, page: PageNumber, node: NodeId, memory: &Memory) -> Option<PhysicalAddr> {
         let frames = self.pages[page.0].frame.into_iter().chain(self.copies(page, memory));
-        frames.min_by_key(|&frame| self.policy.hops(node, node_of(frame)))
+        frames.min_by_key(|&frame| (self.policy.hops(node, node_of(frame)), node_of(frame) != node))
     }
 
     /// The frames of a page's copies besides the first frame, oldest first.

@@ -54,6 +54,11 @@ impl Processor {
         self.miss(id).is_some_and(|miss| miss.trapped)
     }
 
+    /// Whether miss `id` is for a store, or a store waits for its line.
+    pub fn stores(&self, id: MissId) -> bool {
+        self.miss(id).is_some_and(|miss| miss.access.writes() || miss.then_store)
+    }
+
     /// The misses, on lines selected by `concerned`, that no controller has granted.
     pub fn ungranted(&self, concerned: impl Fn(LineAddr) -> bool) -> Vec<MissId> {
         let waits = |&(_, miss): &(MissId, &Miss)| !miss.is_granted() && concerned(miss.line);

@@ -234,6 +234,16 @@ impl<C: OnBus> System<C> {
         self.grant_bus(node);
     }
 
+    /// A processor's transaction that was put off ends in a bus error. The processor keeps the copy that it has.
+    pub fn end_in_bus_error(&mut self, id: EnvelopeId) {
+        let Transaction { line, requester, .. } = C::transaction(&self.kernel.envelopes.remove(id).message);
+        let Requester::Processor(cpu) = requester else {
+            return debug_assert!(false, "a device requests no lines that may be poisoned");
+        };
+        self.controllers.buses().outstanding[cpu.index()].retain(|request| request.id != id);
+        self.bus_error(cpu, line);
+    }
+
     /// A transaction is complete, or cancelled before its grant.
     pub(super) fn forget(&mut self, id: EnvelopeId) {
         let Transaction { line, requester, .. } = C::transaction(&self.kernel.envelopes.remove(id).message);

@@ -1,11 +1,11 @@
 //! Bus errors on poisoned lines of old frames, by which processors find the new frame of a page (Prestor 2001, 3.2.1,
-//! Protocol Optimizations).
+//! Protocol Optimizations; Lai and Falsafi 2000, Section 3.1).
 
 use units::{CpuId, LineAddr};
 
 use super::{Controller, System};
 use crate::kernel::{Event, PageEvent};
-use crate::os::PageNumber;
+use crate::os::{Discovery, PageNumber};
 use crate::processor::MissId;
 
 impl<C: Controller> System<C> {
@@ -35,12 +35,15 @@ impl<C: Controller> System<C> {
         }
         let Some(line) = self.processor(cpu).miss(id).map(|miss| miss.line) else { return };
         let Some(page) = self.page_of(line) else { return };
-        if self.paging.is_moving(page) {
+        if self.paging.is_locked(page) {
             return;
         }
         let misses = self.processor(cpu).ungranted(|line| self.page_of(line) == Some(page));
         if !misses.iter().all(|&id| self.processor(cpu).has_trapped(id)) {
             return self.answer_later(cpu, id);
+        }
+        if self.prepares(cpu, page, &misses) {
+            return;
         }
         let now = self.kernel.now;
         let moves = misses.into_iter().filter_map(|id| Some((id, self.where_it_is(cpu, id)?))).collect::<Vec<_>>();
@@ -64,6 +67,23 @@ impl<C: Controller> System<C> {
         if let Some(id) = left {
             self.answer_later(cpu, id);
         }
+    }
+
+    /// Where homes select the pages to copy, a bus error is a fault like any other: the page may have to be copied to the node, or its
+    /// copies given up. Returns whether the processor waits for that.
+    fn prepares(&mut self, cpu: CpuId, page: PageNumber, misses: &[MissId]) -> bool {
+        if C::DISCOVERY != Some(Discovery::Poison) {
+            return false;
+        }
+        let writes = misses.iter().any(|&id| self.processor(cpu).stores(id));
+        let transfers = self.paging.prepare(page, self.node_of(cpu), writes, &mut self.memory);
+        let waits = !transfers.is_empty();
+        if waits {
+            self.announce_frames();
+            transfers.into_iter().for_each(|transfer| self.begin_transfer(transfer));
+        }
+        self.reopen(page);
+        waits
     }
 
     /// The new line of a miss whose page has moved.

@@ -111,9 +111,13 @@ pub trait Controller: Sized + 'static {
     fn delivered(system: &mut System<Self>, channel: ChannelId, id: EnvelopeId, arrival: Time);
 
     /// A node is to transfer a page, beginning at `at` or as soon afterwards as it may. No processor that is interrupted for
-    /// outdated translations ([`Discovery::Shootdown`]) has one to a frame that is given up.
+    /// outdated translations ([`Discovery::Shootdown`], [`Discovery::Poison`]) has one to a frame that is given up.
     /// [`System::end_transfer`] follows.
     fn transfer(_system: &mut System<Self>, _transfer: Transfer, _at: Time) {}
+
+    /// Other nodes may use the lines of the page in the frame that begins at `frame` again, whose lines are poisoned
+    /// ([`Discovery::Poison`]).
+    fn reopen(_system: &mut System<Self>, _frame: PhysicalAddr) {}
 
     /// The operation that the counters of the node's memory have selected for the page at `at`.
     fn selected(&mut self, _at: PhysicalAddr) -> Option<PageOperation> {

@@ -7,7 +7,7 @@ use super::{Controller, System};
 use crate::kernel::{Event, PageEvent};
 use crate::map::node_of;
 use crate::observe::ContentsEvent;
-use crate::os::{Discovery, PageOperation, Transfer};
+use crate::os::{Discovery, PageNumber, PageOperation, Transfer};
 
 impl<C: Controller> System<C> {
     /// The counters of the block of a home's memory that begins at `start` interrupt a processor of the home.
@@ -80,7 +80,8 @@ impl<C: Controller> System<C> {
 
     /// Begins a transfer. Where outdated translations are taken away, those of a frame that is given up are taken first.
     pub(super) fn begin_transfer(&mut self, transfer: Transfer) {
-        if C::DISCOVERY == Some(Discovery::Shootdown) && transfer.recalls() {
+        let interrupts = matches!(C::DISCOVERY, Some(Discovery::Shootdown | Discovery::Poison));
+        if interrupts && transfer.recalls() {
             self.shoot_down(transfer);
         } else {
             C::transfer(self, transfer, self.kernel.now);
@@ -104,6 +105,15 @@ impl<C: Controller> System<C> {
         Some(to)
     }
 
+    /// The first frame of a page is used by other nodes again, if the page is stored to and all copies of it have been given up: its
+    /// poison is cleared, by the kernel of its node.
+    pub(super) fn reopen(&mut self, page: PageNumber) {
+        if let Some(frame) = self.paging.take_reopened(page) {
+            C::reopen(self, frame);
+            self.raise_interrupt(frame);
+        }
+    }
+
     /// A transfer is complete: processors with bus errors on the old frame, or waiting for the new one, go on.
     pub fn end_transfer(&mut self, transfer: Transfer) {
         let memory = &mut self.memory;
@@ -113,7 +123,8 @@ impl<C: Controller> System<C> {
             Transfer::Purge(page, from) => (self.paging.end_purge(page, from, memory), self.paging.spec().page_fault),
             Transfer::Gather(page, _) => (self.paging.end_change(page), self.paging.spec().page_fault),
         };
-        if C::DISCOVERY == Some(Discovery::BusErrors) {
+        self.reopen(transfer.page());
+        if C::DISCOVERY.is_some_and(Discovery::has_bus_errors) {
             self.answer_bus_errors(transfer.page());
         }
         self.end_page_wait(waiting, cost);

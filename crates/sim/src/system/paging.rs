@@ -5,7 +5,7 @@ use units::{Bytes, CpuId, Duration, NodeId, PhysicalAddr, VirtualAddr};
 use super::{Controller, System};
 use crate::SimError;
 use crate::kernel::Event;
-use crate::os::{PagingCounters, Reference};
+use crate::os::{Discovery, PagingCounters, Reference};
 
 impl<C: Controller> System<C> {
     /// Maps consecutive virtual pages, each with the node that the program requests, if any.
@@ -69,7 +69,7 @@ impl<C: Controller> System<C> {
             return true;
         }
         match self.paging.refer(cpu, node, at, writes, &mut self.memory) {
-            Reference::Known => {}
+            Reference::Known => self.reopen_page_of(at),
             Reference::Untouched => {
                 if !self.processor_mut(cpu).begin_trap(at, now) {
                     return true;
@@ -95,6 +95,13 @@ impl<C: Controller> System<C> {
         }
         self.processor_mut(cpu).end_trap();
         true
+    }
+
+    /// A page that was only read is stored to: without copies to give up, its frame is used by other nodes again at once.
+    fn reopen_page_of(&mut self, at: VirtualAddr) {
+        if C::DISCOVERY == Some(Discovery::Poison) {
+            self.reopen(self.paging.number(at));
+        }
     }
 
     /// Resumes processors after a transfer that they waited for, with the cost of the trap that waited.

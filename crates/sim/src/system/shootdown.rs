@@ -1,5 +1,5 @@
-//! Shootdowns: the kernel interrupts every processor that may have a translation to a frame, before the frame is given up, as
-//! systems without poisoned lines do (Lai and Falsafi 2000, Sections 3.1 and 4.2).
+//! Shootdowns: the kernel interrupts processors that may have a translation to a frame, before the frame is given up: all of them in
+//! systems without poisoned lines, those of the frame's own node in systems with them (Lai and Falsafi 2000, Sections 3.1 and 4.2).
 //!
 //! The interrupt takes the processor's translation and its TLB entry away. A miss on the frame that the processor has
 //! outstanding is completed first, because its line would be filled into the cache after the page has gone.

@@ -98,6 +98,9 @@ impl<const OWNED: bool> ClusterModel<OWNED> {
     /// Problem of a state in which nothing is outstanding: the directory disagrees with the devices, or memory with both.
     fn disagreement(&self, state: &ClusterState) -> Option<&'static str> {
         let rights = || state.lines[..self.nodes].iter().map(|line| line.rights).enumerate();
+        if state.entry.poisoned && rights().any(|(node, rights)| node != HOME.index() && rights != Rights::None) {
+            return Some("a node has a right to a poisoned line");
+        }
         match state.entry.state {
             DirectoryState::Shared => {
                 if rights().any(|(_, rights)| rights == Rights::Write) {

@@ -19,7 +19,8 @@ const ENTRY_BYTES: usize = 3;
 pub type Names = [u8; MAX_NODES];
 pub const SAME: Names = [0, 1, 2, 3, 4, 5];
 
-const REQUESTS: [MessageKind; 3] = [MessageKind::Read, MessageKind::ReadExclusive, MessageKind::Upgrade];
+const REQUESTS: [MessageKind; 4] =
+    [MessageKind::Read, MessageKind::ReadExclusive, MessageKind::Upgrade, MessageKind::PoisonRead];
 
 impl<const OWNED: bool> ClusterModel<OWNED> {
     /// Appends a state under new names: the entry, then for each node the line and the caches, then the messages.
@@ -68,12 +69,14 @@ fn pack_entry(state: &ClusterState, names: &Names) -> [u8; ENTRY_BYTES] {
     let node = |node: NodeId| u32::from(names[node.index()]);
     let mut word = Writer::default();
     match state.entry.state {
-        DirectoryState::Shared => word.put(2, 0),
-        DirectoryState::Owned { owner } => word.put(2, 1).put(3, node(owner)),
+        DirectoryState::Shared => word.put(2, 0).put(7, 0),
+        DirectoryState::Owned { owner } => word.put(2, 1).put(3, node(owner)).put(4, 0),
         DirectoryState::Forwarded { owner, requester, exclusive } => {
             word.put(2, 2).put(3, node(owner)).put(3, node(requester)).put(1, exclusive.into())
         }
     };
+    // The widest state takes nine bits.
+    word.put(6, 0).put(1, state.entry.poisoned.into());
     let sharers = (0..MAX_NODES).filter(|node| state.entry.sharers >> node & 1 == 1);
     let renamed = sharers.fold(0, |renamed: u8, node| renamed | 1 << names[node]);
     let [low, high, ..] = word.word().to_le_bytes();
@@ -81,7 +84,8 @@ fn pack_entry(state: &ClusterState, names: &Names) -> [u8; ENTRY_BYTES] {
 }
 
 fn unpack_entry([low, high, sharers]: [u8; ENTRY_BYTES]) -> Entry {
-    let mut word = Reader::new(u16::from_le_bytes([low, high]).into());
+    let bits = u16::from_le_bytes([low, high]);
+    let mut word = Reader::new(bits.into());
     let tag = word.take(2);
     let mut node = || NodeId(word.take(3) as u16);
     let state = match tag {
@@ -89,7 +93,7 @@ fn unpack_entry([low, high, sharers]: [u8; ENTRY_BYTES]) -> Entry {
         1 => DirectoryState::Owned { owner: node() },
         _ => DirectoryState::Forwarded { owner: node(), requester: node(), exclusive: word.flag() },
     };
-    Entry { state, sharers: sharers.into() }
+    Entry { state, sharers: sharers.into(), poisoned: bits >> 15 == 1 }
 }
 
 /// Packs a line and its contents. Contents of a block cache without the line are packed as stale, because they
@@ -99,7 +103,7 @@ fn pack_line(line: &Line, node: usize, contents: Version, names: &Names) -> u32 
     let mut word = Writer::default();
     word.put(2, line.rights as u32)
         .put(2, line.wanted.map_or(0, |rights| rights as u32))
-        .put(2, line.request.map_or(0, |request| 1 + request.kind as u32 - MessageKind::Read as u32))
+        .put(3, line.request.map_or(0, |request| 1 + request.kind as u32 - MessageKind::Read as u32))
         .put(1, line.request.is_some_and(|request| request.invalidated).into())
         .put(4, line.collection.balance as u32 & 0xf)
         .put(1, line.collection.announced.into());
@@ -112,6 +116,7 @@ fn pack_line(line: &Line, node: usize, contents: Version, names: &Names) -> u32 
     };
     word.put(3, tag).put(3, names[requester.index()].into());
     word.put(2, line.writeback.map_or(0, |version| 1 + version.0)).put(1, line.unused.into());
+    word.put(1, line.poisons.into());
     word.put(1, u32::from(held && contents == LATEST));
     word.word()
 }
@@ -120,7 +125,7 @@ fn unpack_line(word: u32) -> (Line, Version) {
     let mut word = Reader::new(word);
     let rights = Rights::ALL[word.take(2) as usize];
     let wanted = Some(Rights::ALL[word.take(2) as usize]).filter(|&wanted| wanted != Rights::None);
-    let (kind, invalidated) = (word.take(2), word.flag());
+    let (kind, invalidated) = (word.take(3), word.flag());
     let request = (kind as usize).checked_sub(1).map(|kind| Request { kind: REQUESTS[kind], invalidated });
     // Four bits, in two's complement.
     let balance = ((word.take(4) << 12) as u16 as i16) >> 12;
@@ -134,9 +139,9 @@ fn unpack_line(word: u32) -> (Line, Version) {
         _ => Some(Intervention::Replace),
     };
     let writeback = word.take(2).checked_sub(1).map(Version);
-    let unused = word.flag();
+    let (unused, poisons) = (word.flag(), word.flag());
     let contents = if word.flag() { LATEST } else { STALE };
-    (Line { rights, wanted, request, collection, intervention, writeback, unused }, contents)
+    (Line { rights, wanted, request, collection, intervention, writeback, poisons, unused }, contents)
 }
 
 /// Packs a message under new names.

@@ -1,8 +1,8 @@
 //! Planted faults of the protocol between nodes, each in one rule: the checker must find all of them.
 
-use protocol::Version;
 use protocol::cluster::{DirectoryState, Entry, Intervention, Line, Message, MessageKind};
 use protocol::snoop::{Command, Reply, Rights};
+use protocol::{Access, Version};
 
 use super::loads_and_stores;
 use crate::entry::Fault;
@@ -25,6 +25,8 @@ pub enum Plant {
     Home(fn(&mut AtHome<'_>)),
     /// The home serves requests and writebacks of a busy line as if the owner were known.
     ServeBusy,
+    /// The home serves a request for a poisoned line.
+    ServePoisoned,
     /// A device replies to a command of its node's caches.
     Reply(fn(&Line, Command, Reply) -> Reply),
     /// A device requests the bus.
@@ -75,7 +77,7 @@ pub struct AtHome<'a> {
     pub sent: &'a mut Vec<Message>,
 }
 
-/// Writes to which a fault applies.
+/// Writes, or lines, to which a fault applies.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Needs {
     /// All.
@@ -84,15 +86,18 @@ enum Needs {
     Waiting,
     /// Those that do not.
     Early,
+    /// Lines that the home's own node poisons.
+    Poison,
 }
 
 /// Faults that can be planted, for writes that wait for acknowledgements or do not.
 pub fn faults(early_grant: bool) -> Vec<Planted> {
-    let has = |needs| needs == Needs::Nothing || (needs == Needs::Early) == early_grant;
+    let has = |needs| matches!(needs, Needs::Nothing | Needs::Poison) || (needs == Needs::Early) == early_grant;
     let known = table().into_iter().filter(|&(.., needs, _)| has(needs));
     known
-        .map(|(name, breaks, cpus, _, plant)| {
-            let config = loads_and_stores(cpus, if cpus == 4 { 2 } else { 1 });
+        .map(|(name, breaks, cpus, needs, plant)| {
+            let mut config = loads_and_stores(cpus, if cpus == 4 { 2 } else { 1 });
+            config.accesses.extend((needs == Needs::Poison).then_some(Access::PoisonRead));
             Planted { fault: Fault { name, breaks, config }, plant }
         })
         .collect()
@@ -104,7 +109,7 @@ type Row = (&'static str, Property, u16, Needs, Plant);
 #[rustfmt::skip]
 fn table() -> Vec<Row> {
     use MessageKind as K;
-    use Needs::{Early, Nothing, Waiting};
+    use Needs::{Early, Nothing, Poison, Waiting};
     use Plant::{Device, Home, Reply as Replies, Request};
     use Property as P;
     vec![
@@ -154,6 +159,10 @@ fn table() -> Vec<Row> {
         ("write-without-right", P::SingleWriter, 4, Nothing, Replies(|_, command, reply| if command == Command::Upgrade { Reply::default() } else { reply })),
         // Copies are downgraded that should be invalidated.
         ("take-half", P::SingleWriter, 2, Nothing, Request(|_, command| command.map(|_| Command::ReadForeign))),
+        // A request for a poisoned line is served.
+        ("serve-poisoned", P::ExpectedMessage, 2, Poison, Plant::ServePoisoned),
+        // The refusal of a request for a poisoned line is lost.
+        ("lose-refusal", P::DeadlockFreedom, 2, Poison, Home(|at| at.sent.retain(|message| message.kind != K::Poison))),
         // A right is requested for a retried transaction, and the request is lost.
         ("forget-request", P::DeadlockFreedom, 2, Nothing, Device(|at| if at.message.is_none() { at.sent.retain(|message| message.kind != K::Read); })),
     ]

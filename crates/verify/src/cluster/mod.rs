@@ -58,7 +58,7 @@ const fn registered<const OWNED: bool, const EARLY: bool>(
             lines: 1,
             processors_per_node: MAX_CPUS as u16,
             priority: 1,
-            accesses: &[Access::Load, Access::Store],
+            accesses: &[Access::Load, Access::Store, Access::PoisonRead],
         },
         configurations: || {
             [(2, 1), (4, 2), (3, 1), (6, 2)].map(|(cpus, shared)| loads_and_stores(cpus, shared)).to_vec()
@@ -85,7 +85,10 @@ pub struct ClusterModel<const OWNED: bool> {
     cpus: usize,
     per_node: usize,
     nodes: usize,
+    /// Accesses of processors.
     accesses: Vec<Access>,
+    /// Whether the home's own node may poison the line.
+    poisons: bool,
     /// Every renaming of nodes under which states are equivalent, the identity first: new names by old ones.
     renamings: Vec<Names>,
     symmetry: bool,
@@ -104,7 +107,8 @@ impl<const OWNED: bool> ClusterModel<OWNED> {
             cpus,
             per_node,
             nodes,
-            accesses: config.accesses.clone(),
+            accesses: config.accesses.iter().copied().filter(|&access| access != Access::PoisonRead).collect(),
+            poisons: config.accesses.contains(&Access::PoisonRead),
             renamings: renamings(if config.symmetry && cpus % per_node == 0 { nodes } else { 1 }),
             symmetry: config.symmetry,
             plant: planted.map(|planted| planted.plant),
@@ -140,7 +144,7 @@ impl<const OWNED: bool> Model for ClusterModel<OWNED> {
         ClusterState::initial()
     }
 
-    fn steps(&self, state: &ClusterState, visit: &mut impl FnMut(ClusterStep, Result<ClusterState, Violation>)) {
+    fn steps(&self, state: &ClusterState, visit: &mut dyn FnMut(ClusterStep, Result<ClusterState, Violation>)) {
         for cpu in 0..self.cpus {
             self.processor_steps(state, cpu, visit);
             self.bus_step(state, self.node(cpu), Some(cpu), visit);
@@ -149,11 +153,15 @@ impl<const OWNED: bool> Model for ClusterModel<OWNED> {
             self.replacement(state, node, visit);
             self.bus_step(state, node, None, visit);
         }
+        if self.poisons {
+            self.poison_steps(state, visit);
+        }
         self.deliveries(state, visit);
     }
 
     fn is_internal(&self, step: ClusterStep) -> bool {
-        !matches!(step, ClusterStep::Access(..) | ClusterStep::Evict(_) | ClusterStep::Replace(_))
+        use ClusterStep::{Access, Evict, Poison, Replace, Restore};
+        !matches!(step, Access(..) | Evict(_) | Replace(_) | Poison | Restore)
     }
 
     /// Least encoding under the renamings.
@@ -193,7 +201,11 @@ impl<const OWNED: bool> Programmable for ClusterModel<OWNED> {
         match step {
             ClusterStep::Access(cpu, access) => Intent::Access(cpu, access),
             ClusterStep::Evict(_) | ClusterStep::Replace(_) => Intent::Evict,
-            ClusterStep::Bus(..) | ClusterStep::DeviceBus(..) | ClusterStep::Deliver(_) => Intent::Other,
+            ClusterStep::Poison
+            | ClusterStep::Restore
+            | ClusterStep::Bus(..)
+            | ClusterStep::DeviceBus(..)
+            | ClusterStep::Deliver(_) => Intent::Other,
         }
     }
 

@@ -124,6 +124,7 @@ impl ClusterState {
             text += &format!(", to {intervention:?}");
         }
         text += if line.writeback.is_some() { ", WB sent" } else { "" };
+        text += if line.poisons { ", to poison" } else { "" };
         text + if line.unused { ", unused" } else { "" }
     }
 
@@ -134,6 +135,7 @@ impl ClusterState {
             DirectoryState::Owned { owner } => format!("OWNED {owner:?}"),
             DirectoryState::Forwarded { owner, requester, .. } => format!("FORWARDED {owner:?}>{requester:?}"),
         };
+        let state = if self.entry.poisoned { format!("{state} poisoned") } else { state };
         let messages = self.messages().iter().map(|&word| describe_message(&codec::unpack_message(word)));
         format!("{state} memory{} | {}", age(self.contents[HOME.index()]), messages.collect::<Vec<_>>().join("; "))
     }
@@ -156,6 +158,10 @@ pub enum ClusterStep {
     Evict(usize),
     /// The block cache of a node replaces the line.
     Replace(usize),
+    /// The home's own node takes the line from all caches, because its page leaves the frame.
+    Poison,
+    /// The poison bit is cleared: the line may be requested again.
+    Restore,
     /// A cache performs its bus request.
     Bus(usize, Command),
     /// The device of a node performs its bus request.
@@ -170,6 +176,8 @@ impl fmt::Display for ClusterStep {
             Self::Access(cpu, access) => write!(f, "cpu{cpu}: {} the line", verb(*access)),
             Self::Evict(cpu) => write!(f, "cpu{cpu}: evicts the line"),
             Self::Replace(node) => write!(f, "n{node}: replaces the line in its block cache"),
+            Self::Poison => write!(f, "n{}: poisons the line", HOME.0),
+            Self::Restore => write!(f, "home: clears the poison bit"),
             Self::Bus(cpu, command) => write!(f, "bus: {} by cpu{cpu}", command.mnemonic()),
             Self::DeviceBus(node, command) => write!(f, "bus: {} by the device of n{node}", command.mnemonic()),
             Self::Deliver(message) => match message.to {

@@ -1,7 +1,7 @@
 //! Transitions of a cluster: run the handlers of caches, device and home on a copy of the state, apply the planted fault
 //! if there is one, renumber, check.
 
-use protocol::cluster::{DirectoryState, HomeOutcome, Lane, Message, Site, home};
+use protocol::cluster::{DirectoryState, HomeOutcome, Lane, Message, NodeOutcome, Site, home};
 use protocol::contract::{Bus, Started};
 use protocol::snoop::{Command, Reply, Snooping, memory};
 use protocol::{Access, Agent, ProtocolError, Version};
@@ -21,7 +21,7 @@ impl<const OWNED: bool> ClusterModel<OWNED> {
     }
 
     /// Visits the accesses and the eviction that a cache may start. A hit that changes nothing is no step.
-    pub(super) fn processor_steps(&self, state: &ClusterState, cpu: usize, visit: &mut impl FnMut(ClusterStep, After)) {
+    pub(super) fn processor_steps(&self, state: &ClusterState, cpu: usize, visit: &mut dyn FnMut(ClusterStep, After)) {
         for &access in &self.accesses {
             let mut after = state.clone();
             let started = Snooping::<OWNED>::access(&mut after.caches[cpu], access);
@@ -37,8 +37,40 @@ impl<const OWNED: bool> ClusterModel<OWNED> {
         }
     }
 
+    /// Visits the poisoning of the line by its home's own node, and the end of its poison when the node has taken it.
+    pub(super) fn poison_steps(&self, state: &ClusterState, visit: &mut dyn FnMut(ClusterStep, After)) {
+        let (node, line) = (HOME.index(), &state.lines[HOME.index()]);
+        if line.poisons || line.is_collecting() {
+            return;
+        }
+        if state.entry.poisoned && line.unused {
+            return visit(ClusterStep::DeviceBus(node, Command::ReadExclusive), self.gather(state));
+        }
+        let mut after = state.clone();
+        if state.entry.poisoned {
+            after.entry.poisoned = false;
+            return visit(ClusterStep::Restore, self.finish(after, None, None));
+        }
+        let mut sent = Vec::new();
+        after.lines[node].poison(&Self::site(node), &mut |message| sent.push(message));
+        self.plant_at_device(state, &mut after, node, None, &mut sent);
+        visit(ClusterStep::Poison, self.sent(after, &sent));
+    }
+
+    /// Performs the transaction by which the home's device takes a poisoned line from the caches of its node.
+    fn gather(&self, state: &ClusterState) -> After {
+        let (mut after, node, command) = (state.clone(), HOME.index(), Command::ReadExclusive);
+        after.lines[node].snoop(HOME, command).map_err(unexpected)?;
+        let reply = self.replies(&after, node, None, command)?;
+        self.observe(&mut after, node, None, command)?;
+        if let Some((version, _)) = memory(&mut after.contents[node], command, reply, None).data {
+            after.contents[node] = version;
+        }
+        self.finish(after, None, None)
+    }
+
     /// Visits the replacement of the line in a node's block cache.
-    pub(super) fn replacement(&self, state: &ClusterState, node: usize, visit: &mut impl FnMut(ClusterStep, After)) {
+    pub(super) fn replacement(&self, state: &ClusterState, node: usize, visit: &mut dyn FnMut(ClusterStep, After)) {
         let mut after = state.clone();
         if after.lines[node].evict(&Self::site(node)) == Started::Requested {
             self.plant_at_device(state, &mut after, node, None, &mut Vec::new());
@@ -52,7 +84,7 @@ impl<const OWNED: bool> ClusterModel<OWNED> {
         state: &ClusterState,
         node: usize,
         requester: Option<usize>,
-        visit: &mut impl FnMut(ClusterStep, After),
+        visit: &mut dyn FnMut(ClusterStep, After),
     ) {
         let command = match requester {
             Some(cpu) => state.caches[cpu].request,
@@ -75,12 +107,7 @@ impl<const OWNED: bool> ClusterModel<OWNED> {
     /// Performs one transaction: all participants reply, and if the device does not reply "retry", all apply it.
     fn transaction(&self, before: &ClusterState, node: usize, requester: Option<usize>, command: Command) -> After {
         let mut after = before.clone();
-        let others = || self.cpus_of(node).filter(|&cpu| Some(cpu) != requester);
-        let name = |cpu: usize| CpuId(cpu as u16);
-        let mut reply = Reply::default();
-        for cpu in others() {
-            reply = reply.and(after.caches[cpu].snoop(name(cpu), command).map_err(unexpected)?);
-        }
+        let mut reply = self.replies(before, node, requester, command)?;
         let mut sent = Vec::new();
         if requester.is_some() {
             reply = reply.and(self.device_reply(&mut after, node, command)?);
@@ -90,9 +117,7 @@ impl<const OWNED: bool> ClusterModel<OWNED> {
                 return self.sent(after, &sent);
             }
         }
-        for cpu in others() {
-            after.caches[cpu].observe(name(cpu), command).map_err(unexpected)?;
-        }
+        self.observe(&mut after, node, requester, command)?;
         let written = requester.map(|cpu| after.caches[cpu].version);
         let data = memory(&mut after.contents[node], command, reply, written);
         let on_bus = data.data.map(|(version, _)| version);
@@ -108,6 +133,33 @@ impl<const OWNED: bool> ClusterModel<OWNED> {
         self.finish(after, requester, performed)
     }
 
+    /// The combined reply of a node's caches but the requester's.
+    fn replies(
+        &self,
+        state: &ClusterState,
+        node: usize,
+        requester: Option<usize>,
+        command: Command,
+    ) -> Result<Reply, Violation> {
+        self.cpus_of(node).filter(|&cpu| Some(cpu) != requester).try_fold(Reply::default(), |reply, cpu| {
+            Ok(reply.and(state.caches[cpu].snoop(CpuId(cpu as u16), command).map_err(unexpected)?))
+        })
+    }
+
+    /// The caches of a node but the requester's apply a transaction.
+    fn observe(
+        &self,
+        state: &mut ClusterState,
+        node: usize,
+        requester: Option<usize>,
+        command: Command,
+    ) -> Result<(), Violation> {
+        for cpu in self.cpus_of(node).filter(|&cpu| Some(cpu) != requester) {
+            state.caches[cpu].observe(CpuId(cpu as u16), command).map_err(unexpected)?;
+        }
+        Ok(())
+    }
+
     fn device_reply(&self, after: &mut ClusterState, node: usize, command: Command) -> Result<Reply, Violation> {
         let line = &mut after.lines[node];
         let before = *line;
@@ -119,7 +171,7 @@ impl<const OWNED: bool> ClusterModel<OWNED> {
     }
 
     /// Visits the arrival of every message in flight; equal messages once.
-    pub(super) fn deliveries(&self, state: &ClusterState, visit: &mut impl FnMut(ClusterStep, After)) {
+    pub(super) fn deliveries(&self, state: &ClusterState, visit: &mut dyn FnMut(ClusterStep, After)) {
         let words = state.messages();
         for (index, &word) in words.iter().enumerate() {
             if index > 0 && words[index - 1] == word {
@@ -145,11 +197,24 @@ impl<const OWNED: bool> ClusterModel<OWNED> {
         let (mut after, mut sent) = (rest.clone(), Vec::new());
         let contents: &mut Version = &mut after.contents[node];
         let mut push = |message| sent.push(message);
-        after.lines[node]
+        let outcome = after.lines[node]
             .receive(&self.protocol, &Self::site(node), contents, message, &mut push)
             .map_err(unexpected)?;
+        if outcome == NodeOutcome::Poisoned {
+            self.bus_errors(&mut after, node);
+        }
         self.plant_at_device(&rest, &mut after, node, Some(message), &mut sent);
         self.sent(after, &sent)
+    }
+
+    /// The requests of a node's caches end in bus errors.
+    fn bus_errors(&self, after: &mut ClusterState, node: usize) {
+        for cpu in self.cpus_of(node) {
+            let cache = &mut after.caches[cpu];
+            if cache.request.is_some_and(|command| command != Command::Writeback) {
+                cache.request = None;
+            }
+        }
     }
 
     /// Delivers a message to the home; `None` if the line is busy.
@@ -160,11 +225,16 @@ impl<const OWNED: bool> ClusterModel<OWNED> {
         {
             after.entry.state = DirectoryState::Owned { owner };
         }
+        if matches!(self.plant, Some(Plant::ServePoisoned)) {
+            after.entry.poisoned = false;
+        }
         let memory = &mut after.contents[HOME.index()];
         let mut push = |message| sent.push(message);
-        if home(&mut after.entry, HOME, memory, message, &mut push).map_err(unexpected)? == HomeOutcome::Busy {
+        let outcome = home(&mut after.entry, HOME, memory, message, &mut push).map_err(unexpected)?;
+        if outcome == HomeOutcome::Busy {
             return Ok(None);
         }
+        after.entry.poisoned |= rest.entry.poisoned;
         if let Some(Plant::Home(fault)) = self.plant {
             let before_memory = rest.contents[HOME.index()];
             fault(&mut AtHome {

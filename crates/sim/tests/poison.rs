@@ -1,0 +1,48 @@
+//! Tests of pages of a cluster whose old frames are poisoned: who finds out that a page has moved, and who pays for it (Lai and
+//! Falsafi 2000, Section 3.1).
+
+use sim::{Cause, Options, Program, Simulator, Thread};
+use units::{CpuId, Duration, NodeId};
+
+const PAGE: u64 = 4 << 10;
+/// More than a block cache holds.
+const PAGES: u64 = 32;
+
+/// Processors of four nodes use pages of the first; then one of the second node misses on all of them, so that they move there;
+/// then one of the third node uses some again.
+#[test]
+fn only_who_meets_the_poison_pays_for_a_page_that_has_moved() {
+    let changes = [("miss_counters.threshold", "8"), ("os.migration", "true")];
+    let description = machine::resolve_changed("dsm-cluster-4x2", "moving", "", &changes).expect("good").description;
+    let options = Options { check_loads: true, ..Options::default() };
+    let mut simulator = Simulator::new(&description, options).expect("it can be");
+    let start = simulator.map(&[Some(NodeId(0)); PAGES as usize]).expect("there is room");
+    let again = 5;
+    let body = move |cpu: u16| {
+        move |thread: &mut Thread<'_>| {
+            let mut touch = |pages: u64| (0..pages).for_each(|page| thread.load_dependent(start.offset(page * PAGE)));
+            touch(PAGES);
+            thread.barrier();
+            if cpu == 2 {
+                for line in 0..3 * PAGES * PAGE / 64 {
+                    thread.load_dependent(start.offset(line * 64 % (PAGES * PAGE)));
+                }
+            }
+            thread.barrier();
+            if cpu == 4 {
+                (0..again).for_each(|page| thread.load_dependent(start.offset(page * PAGE + 64)));
+            }
+        }
+    };
+    let programs = [0, 2, 4, 6].map(|cpu| (CpuId(cpu), Box::new(body(cpu)) as Program));
+    let reports = simulator.run(Vec::from(programs)).expect("it runs");
+    simulator.check_coherence().expect("coherent");
+    let paging = simulator.paging();
+    assert_eq!((paging.migrations, &paging.placed[..2]), (PAGES, &[0, PAGES][..]), "{paging:?}");
+    assert_eq!(paging.shootdowns, PAGES, "the old home's processor alone is interrupted, once a page");
+    assert_eq!(paging.bus_errors, PAGES + again, "who has moved the pages meets each poison, too");
+    let in_os = |thread: usize| reports[thread].counters.time.of(Cause::System);
+    let traps = Duration(description.os.bus_error.0 * again);
+    assert_eq!((in_os(2), in_os(3)), (traps, Duration::ZERO), "one has met poison, and one has not");
+    assert!(in_os(0) >= Duration(description.os.shootdown.0 * PAGES));
+}
