@@ -60,6 +60,7 @@ fn init() {
     command(&["topology", "--json"], "topology");
     command(&["bench", "--home", "3", "--local", "2", "--lines", "512", "lmbench-read", "--json"], "bench");
     command(&["diagnose", "--json", "--", "/init", TOUCHING], "diagnose");
+    records_for_a_fit();
     unprivileged();
     println!("finished: all");
     power_off();
@@ -67,6 +68,14 @@ fn init() {
 
 fn discovered() -> Arc<Inventory> {
     Arc::new(Inventory::discover(&KernelFiles::live()).expect("an inventory of the emulated machine"))
+}
+
+/// What a description of this machine needs: few samples of small lists, which take long enough under emulation.
+fn records_for_a_fit() {
+    const RECORDS: &str = "/fit.jsonl";
+    let few = ["--iterations", "1", "--lines", "64", "--array", "256"];
+    command(&[&["bench", "--suite", "fit", "--json=/fit.jsonl"][..], &few].concat(), "measured");
+    fs::read_to_string(RECORDS).unwrap_or_default().lines().for_each(|line| println!("fit {line}"));
 }
 
 /// Some megabytes of each kind on each node.

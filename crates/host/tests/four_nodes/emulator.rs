@@ -1,5 +1,6 @@
-//! Everything that it takes to boot the machine: QEMU, a kernel, our programs without shared libraries.
+//! Everything that it takes to boot the machine: QEMU, a kernel, our programs with their shared libraries.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -146,36 +147,81 @@ fn kernel() -> Option<PathBuf> {
     folders.iter().flat_map(images).max()
 }
 
-/// The archive to start from: our programs, linked without shared libraries.
+/// The archive to start from: our programs, and the shared libraries that they are linked with.
 fn programs() -> Vec<u8> {
-    let built = build();
-    let read = |path: PathBuf| fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let built = built();
+    let programs = [("init", built.join("examples/four_nodes_init")), ("ccnuma", built.join("ccnuma"))];
     let mut archive = Initramfs::default();
     for folder in ["dev", "proc", "sys"] {
         archive.folder(folder);
     }
     archive.device("dev/console", (5, 1));
     archive.device("dev/null", (1, 3));
-    archive.program("init", &read(built.join("examples/four_nodes_init")));
-    archive.program("ccnuma", &read(built.join("ccnuma")));
+    let libraries: BTreeSet<PathBuf> = programs.iter().flat_map(|(_, program)| libraries(program)).collect();
+    let above = |library: &PathBuf| library.ancestors().skip(1).map(Path::to_owned).collect::<Vec<_>>();
+    // In the order of their names, folders come before what is in them.
+    for folder in libraries.iter().flat_map(above).collect::<BTreeSet<_>>() {
+        if let Some(name) = within(&folder) {
+            archive.folder(name);
+        }
+    }
+    for library in &libraries {
+        archive.program(within(library).expect("a file"), &read(library));
+    }
+    for (name, program) in &programs {
+        archive.program(name, &stripped(program));
+    }
     archive.finish()
 }
 
-/// Builds the programs; the folder that they are in. A target folder of its own keeps the flags from rebuilding all else.
-fn build() -> PathBuf {
-    const TARGET: &str = "x86_64-unknown-linux-gnu";
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("static");
+/// The command that the emulated machine has: it runs here, too.
+pub fn command() -> PathBuf {
+    built().join("ccnuma")
+}
+
+/// The name of what is at a path from the root, in an archive; none for the root.
+fn within(path: &Path) -> Option<&str> {
+    path.strip_prefix("/").ok()?.to_str().filter(|name| !name.is_empty())
+}
+
+fn read(path: &Path) -> Vec<u8> {
+    fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// A program without what only debuggers read: most of it.
+fn stripped(program: &Path) -> Vec<u8> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let small = folder.path().join("stripped");
+    let done = Command::new("strip").arg("-s").arg("-o").arg(&small).arg(program).status();
+    if done.is_ok_and(|status| status.success()) { read(&small) } else { read(program) }
+}
+
+/// The shared libraries of a program and its loader, where they are found here and in the emulated machine alike.
+fn libraries(program: &Path) -> Vec<PathBuf> {
+    let output = Command::new("ldd").arg(program).output().expect("glibc has it");
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.lines()
+        .filter_map(|line| line.split_whitespace().find(|word| word.starts_with('/')))
+        .map(PathBuf::from)
+        .collect()
+}
+
+/// The folder of the programs: those that `cargo test --workspace` built before this test, beside it; where they are missing, since
+/// this test is run alone, they are built.
+fn built() -> PathBuf {
+    let own = std::env::current_exe().expect("it runs");
+    let beside = own.ancestors().nth(2).expect("in target/PROFILE/deps").to_owned();
+    if beside.join("ccnuma").is_file() && beside.join("examples/four_nodes_init").is_file() {
+        return beside;
+    }
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("four_nodes");
     let output = Command::new(env!("CARGO"))
         .args(["build", "--package", "ccnuma-host", "--package", "ccnuma", "--example", "four_nodes_init"])
-        .args(["--bin", "ccnuma", "--target", TARGET, "--target-dir"])
+        .args(["--bin", "ccnuma", "--target-dir"])
         .arg(&target)
-        .env_remove("CARGO_ENCODED_RUSTFLAGS")
-        // What would make the next build faster is larger than what is built.
-        .env("CARGO_INCREMENTAL", "0")
-        .env("RUSTFLAGS", "-C target-feature=+crt-static -C strip=symbols -C debuginfo=0")
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .expect("cargo runs: it runs this test");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    target.join(TARGET).join("debug")
+    target.join("debug")
 }

@@ -118,6 +118,7 @@ fn four_nodes_are_discovered_used_and_refused_as_they_should_be() {
     restriction(&console);
     measurement(&console);
     diagnosis(&console);
+    description(&console);
     unprivileged(&console);
 }
 
@@ -250,6 +251,35 @@ fn diagnosis(console: &Console) {
         "{found:?}; {}",
         console.text
     );
+}
+
+/// What was measured for a fit describes a server of these nodes, cores and threads, which is loaded, set beside what was measured, and
+/// runs a program, here.
+fn description(console: &Console) {
+    console.says("measured status", &["exit status: 0"]);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let records: Vec<&str> = console.text.lines().filter_map(|line| line.trim().strip_prefix("fit ")).collect();
+    std::fs::write(folder.path().join("guest.jsonl"), records.join("\n") + "\n").expect("room for records");
+    let ran = |words: &str, accepted: &[i32]| {
+        let mut command = std::process::Command::new(emulator::command());
+        let output = command.args(words.split(' ')).current_dir(folder.path()).output().expect("it starts");
+        let complaints = String::from_utf8_lossy(&output.stderr).into_owned();
+        let code = output.status.code();
+        assert!(code.is_some_and(|code| accepted.contains(&code)), "ccnuma {words}: {code:?}\n{complaints}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    // Under emulation times are not those of any memory, so that the model need not confirm them.
+    ran("fit guest.jsonl --machine-out guest.toml", &[0, 1]);
+    let parts = ran("topology -m guest.toml --json", &[0]);
+    let nodes = parts.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let nodes: Vec<Value> = nodes.filter(|row| row["part"] == "node").collect();
+    assert_eq!(nodes.len(), NODES, "{parts}");
+    let without = nodes.iter().filter(|row| row["cpus"].as_array().is_none_or(Vec::is_empty)).count();
+    assert_eq!(without, 1, "the memory-only node: {parts}");
+    let table = ran("bench -m guest.toml --against guest.jsonl", &[0]);
+    assert!(table.contains("latencies: median error") && table.contains("bandwidths: median error"), "{table}");
+    let run = ran("sim -m guest.toml fft --points 256", &[0]);
+    assert!(run.contains("fft"), "{run}");
 }
 
 /// Where the kernel counts nothing for users without a privilege (`perf_event_paranoid` of 3, as Debian's kernels know it), what is
