@@ -22,7 +22,7 @@ from ._errors import (
     RecordError,
     RunFailed,
 )
-from .calls import against, bench, diagnose, fit, programs, publications, reproduce, sar, sim, topology, verify
+from .calls import advise, against, bench, diagnose, fit, programs, publications, reproduce, sar, sim, topology, verify
 from .machines import Machine, machine, machines
 from .plots import plot
 from .results import Results, load
@@ -42,6 +42,7 @@ __all__ = [
     "Run",
     "RunFailed",
     "Trace",
+    "advise",
     "against",
     "bench",
     "diagnose",

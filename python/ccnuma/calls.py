@@ -219,6 +219,37 @@ def diagnose(
     return _conclude(_run(words, last, ccnuma, progress), records.Finding)
 
 
+def advise(
+    machine: AnyMachine,
+    program: Optional[str] = None,
+    *,
+    command: Optional[Sequence[PathLike]] = None,
+    only: Union[str, Sequence[str], None] = None,
+    jobs: Optional[int] = None,
+    cpus: Optional[int] = None,
+    placement: Optional[str] = None,
+    scheduler: Optional[str] = None,
+    barrier: Optional[str] = None,
+    locks: Optional[str] = None,
+    seed: Optional[int] = None,
+    ccnuma: Optional[PathLike] = None,
+    progress: Optional[bool] = None,
+    **parameters: Some,
+) -> Results[records.Advice]:
+    """Tries placements of memory and threads and memory modes of a simulated ``machine``: a record for each, the fastest first.
+
+    ``gain_pct`` is the reduction of the present time, ``means`` what gets the setting, ``variant`` the machine's name with it. ``only``
+    is some of placement, memory-mode, prefetchers, threads.
+    """
+    names, last = _program(program, command)
+    words = Words(["advise", *names]).flag("--machine", _machines(machine)).together("--only", only).flag("--jobs", jobs)
+    words.flag("--cpus", cpus).flag("--placement", placement).flag("--scheduler", scheduler)
+    words.flag("--barrier", barrier).flag("--locks", locks).flag("--seed", seed)
+    for key, value in parameters.items():
+        words.flag(f"--{key}", value)
+    return _conclude(_run(words, last, ccnuma, progress), records.Advice, "the program found its own results wrong")
+
+
 def fit(
     machine: Optional[AnyMachine] = None,
     *data: PathLike,

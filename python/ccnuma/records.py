@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, Optional
 
 __all__ = [
+    "Advice",
     "CheckResult",
     "Computer",
     "ComputerCache",
@@ -351,6 +352,42 @@ class RoundTripParts:
     """For the end of recovery, in which the bypass FIFO drains."""
     unloaded_ns: float
     """The round trip on an unloaded ring."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advice(Record):
+    """A setting that a program was tried with on a simulated machine."""
+
+    cpus: int
+    """How many processors the program could use."""
+    gain_pct: float
+    """By how much the run was shorter than the present one, in percent of the present time."""
+    kind: str
+    """What differs from the machine as it is: `placement`, `memory-mode`, `prefetchers`, `threads`, several of them
+    (`together`), or nothing (`present`)."""
+    local_pct: float
+    """Misses on lines whose home is the processor's own node, in percent of all."""
+    machine: str
+    """The machine as it is."""
+    means: Optional[str]
+    """The command or firmware setting that gets it; absent for the present one."""
+    miss_latency_ns: Optional[float]
+    """From a secondary miss to its end on average, in nanoseconds; absent where the simulator does not measure
+    it."""
+    program: str
+    """The program."""
+    rank: int
+    """Its place among the settings, from 1: the fastest comes first."""
+    record: Literal['advice']
+    """The kind of record."""
+    secondary_misses: int
+    """References that sent a request to the home."""
+    setting: str
+    """The setting in words."""
+    time_ns: float
+    """Simulated time of the measured part of the program, in nanoseconds."""
+    variant: Optional[str]
+    """The machine with the setting, as `ccnuma sim -m` takes it; absent where pages are placed one by one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -941,6 +978,7 @@ class Verification(Record):
 
 
 KINDS: dict[str, type[Record]] = {
+    "advice": Advice,
     "computer": Computer,
     "deadlock-check": DeadlockCheck,
     "description": Description,

@@ -77,6 +77,12 @@ def test_findings():
     assert any("not examined" in note for note in found.notes)
 
 
+def test_advice_ranks_settings():
+    found = cc.advise("flash-8p", "ocean", intervals=32, cpus=4, placement="fixed=0", only="placement")
+    assert [row.rank for row in found] == list(range(1, len(found) + 1)) and found[0].gain_pct > 0
+    assert any(row.kind == "present" and row.gain_pct == 0 and row.means is None for row in found)
+
+
 def test_reproductions_tell_fits_from_predictions():
     found = cc.reproduce("flash/5.2")
     assert {figure.paper for figure in found} == {"flash"}
@@ -126,6 +132,7 @@ ELSEWHERE = {
     "sim": {"list", "resume", "matrix"},
     "verify": set(),
     "diagnose": {"list", "matrix"},
+    "advise": {"matrix"},
     "fit": set(),
     "reproduce": {"list", "resume"},
 }

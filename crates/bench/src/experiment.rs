@@ -53,6 +53,8 @@ pub enum Experiment {
     RegionRead,
     /// Latency of loads while other processors load the memory with reads and writes.
     LoadedRead,
+    /// The same while the others run STREAM's triad.
+    LoadedTriad,
     /// Restart latency of loads.
     RestartRead,
     /// Restart latency of stores.
@@ -76,7 +78,7 @@ pub enum Request {
 
 impl Experiment {
     /// All experiments.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::BwRead,
         Self::BwRdsh,
         Self::BwRdex,
@@ -97,6 +99,7 @@ impl Experiment {
         Self::AreaRead,
         Self::RegionRead,
         Self::LoadedRead,
+        Self::LoadedTriad,
         Self::RestartRead,
         Self::RestartRdex,
         Self::P3Ru,
@@ -126,6 +129,7 @@ impl Experiment {
             Self::AreaRead => "area-read",
             Self::RegionRead => "region-read",
             Self::LoadedRead => "loaded-read",
+            Self::LoadedTriad => "loaded-triad",
             Self::RestartRead => "restart-read",
             Self::RestartRdex => "restart-rdex",
             Self::P3Ru => "p3-ru",
@@ -145,6 +149,7 @@ impl Experiment {
             | Self::AreaRead
             | Self::RegionRead
             | Self::LoadedRead
+            | Self::LoadedTriad
             | Self::P3Ru => Request::Read,
             Self::BwRdex
             | Self::BwZero
@@ -174,9 +179,8 @@ impl Experiment {
             Self::StreamScale => Kernel::Stream(StreamOperation::Scale),
             Self::StreamAdd => Kernel::Stream(StreamOperation::Add),
             Self::StreamTriad => Kernel::Stream(StreamOperation::Triad),
-            Self::LmbenchRead | Self::RestartRead | Self::AreaRead | Self::RegionRead | Self::LoadedRead => {
-                Kernel::Walk { work }
-            }
+            Self::LmbenchRead | Self::RestartRead | Self::AreaRead | Self::RegionRead => Kernel::Walk { work },
+            Self::LoadedRead | Self::LoadedTriad => Kernel::Walk { work },
             Self::LmbenchRdex | Self::LmbenchUpgrd | Self::RestartRdex => Kernel::Modify { work },
             Self::LmbenchCas => Kernel::CompareExchange,
             Self::PingPong => Kernel::PingPong,
@@ -214,6 +218,11 @@ impl Experiment {
         matches!(self, Self::P3Ru | Self::P3Rmw)
     }
 
+    /// Whether it is a latency while other processors load the memory.
+    pub fn is_loaded(self) -> bool {
+        matches!(self, Self::LoadedRead | Self::LoadedTriad)
+    }
+
     /// Whether two processors take turns.
     pub fn is_ping_pong(self) -> bool {
         self == Self::PingPong
@@ -222,7 +231,7 @@ impl Experiment {
     /// Whether it is measured over the whole of an array that is as it is in the middle of a long run, rather than on lines
     /// that were brought into a state.
     pub fn ranges_over_an_array(self) -> bool {
-        matches!(self, Self::P3Ru | Self::P3Rmw | Self::AreaRead | Self::RegionRead | Self::LoadedRead)
+        self.is_p3() || self.is_loaded() || matches!(self, Self::AreaRead | Self::RegionRead)
     }
 
     /// How many arrays it works on, one after the other.

@@ -2,13 +2,18 @@
 
 use units::{Bandwidth, Bytes, CpuId, NodeId};
 
-use crate::platform::{Kernel, Measurement, Phase, Platform, Region, Task};
+use crate::platform::{Kernel, Measurement, Phase, Platform, Region, StreamOperation, Task};
 use crate::procedure::{Collected, Procedure};
 use crate::sample::{Sample, disturbance, ns_per_step};
-use crate::{BenchError, Layout, Placement, Plan, Traffic};
+use crate::{BenchError, Experiment, Layout, Placement, Plan, Traffic};
 
-/// The name of the record of the traffic beside a loaded latency.
-pub(crate) const TRAFFIC: &str = "loaded-traffic";
+/// The name of the record of the traffic beside a loaded latency, by the experiment.
+pub(crate) fn traffic_of(experiment: Experiment) -> &'static str {
+    match experiment {
+        Experiment::LoadedTriad => "triad-traffic",
+        _ => "loaded-traffic",
+    }
+}
 /// Loads of the chaser that come before the first sample where there are stores: caches fill with lines that are then written back.
 const FILLING_LOADS: u64 = 8 << 10;
 /// No processor makes as many accesses while the chaser makes its loads: the traffic ends with them.
@@ -27,7 +32,8 @@ impl Procedure for UnderLoad {
         let region = platform.allocate_across(&parts(&plan, platform.layout()))?;
         let mut course = Course { plan: &plan, region, line, spaced, done: vec![0; cpus.len()], cpus };
         let loads = plan.settings.loaded_loads;
-        let before = if plan.settings.traffic.writes > 0 { loads.max(FILLING_LOADS) } else { loads };
+        let stores = plan.settings.traffic.writes > 0 || plan.experiment == Experiment::LoadedTriad;
+        let before = if stores { loads.max(FILLING_LOADS) } else { loads };
         platform.arrange(&course.tasks(loads)[..1])?;
         course.sample(platform, before)?;
         for _ in 0..count {
@@ -68,18 +74,32 @@ impl Course<'_> {
     /// The task of each requester: so many loads of the first.
     fn tasks(&self, loads: u64) -> Vec<Task> {
         let array = self.plan.settings.array;
-        let Traffic { reads, writes, pause } = self.plan.settings.traffic;
-        let task = |(requester, &cpu): (usize, &CpuId)| Task {
-            cpu,
-            kernel: if requester == 0 { Kernel::Walk { work: 0 } } else { Kernel::Traffic { reads, writes, pause } },
-            region: self.region,
-            offset: Bytes(requester as u64 * array.0),
-            stride: if requester == 0 { self.spaced } else { self.line },
-            elements: array.0 / if requester == 0 { self.spaced.0 } else { self.line.0 },
-            first: self.done[requester],
-            count: if requester == 0 { loads } else { ENDLESS },
+        let task = |(requester, &cpu): (usize, &CpuId)| {
+            let (kernel, stride, count) = match requester {
+                0 => (Kernel::Walk { work: 0 }, self.spaced, loads),
+                _ => (self.traffic(), self.line, ENDLESS),
+            };
+            Task {
+                cpu,
+                kernel,
+                region: self.region,
+                offset: Bytes(requester as u64 * array.0),
+                stride,
+                elements: array.0 / kernel.arrays() / stride.0,
+                first: self.done[requester],
+                count,
+            }
         };
         self.cpus.iter().enumerate().map(task).collect()
+    }
+
+    /// What all requesters but the first do.
+    fn traffic(&self) -> Kernel {
+        let Traffic { reads, writes, pause } = self.plan.settings.traffic;
+        match self.plan.experiment {
+            Experiment::LoadedTriad => Kernel::Stream(StreamOperation::Triad),
+            _ => Kernel::Traffic { reads, writes, pause },
+        }
     }
 
     fn sample(&mut self, platform: &mut dyn Platform, loads: u64) -> Result<Sample, crate::PlatformError> {
@@ -87,8 +107,10 @@ impl Course<'_> {
         for (done, measurement) in self.done.iter_mut().zip(&measurements) {
             *done += measurement.steps;
         }
+        // A step of a loop over arrays is a line of each.
+        let moved = self.line.0 * self.traffic().arrays();
         let bandwidth =
-            |traffic: &Measurement| Bandwidth::over(Bytes(traffic.steps * self.line.0), traffic.elapsed).as_mb_per_s();
+            |traffic: &Measurement| Bandwidth::over(Bytes(traffic.steps * moved), traffic.elapsed).as_mb_per_s();
         Ok(Sample {
             values: vec![ns_per_step(measurements[0])],
             traffic_mb_per_s: Some(measurements[1..].iter().map(bandwidth).sum()),

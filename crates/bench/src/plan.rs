@@ -155,7 +155,7 @@ impl Plan {
         let wanted = match self.experiment {
             Experiment::AreaRead => return (settings.array.0 / settings.stride.0.max(1)).max(1),
             Experiment::RegionRead => return (settings.array.0 / settings.chunk.0.max(1)).max(1),
-            Experiment::LoadedRead => return (settings.array.0 / layout.line.0).max(1),
+            experiment if experiment.is_loaded() => return (settings.array.0 / layout.line.0).max(1),
             experiment if experiment.is_restart() => settings.restart_lines,
             experiment if experiment.is_bandwidth() => settings.bandwidth_lines,
             _ => settings.latency_lines,
@@ -296,7 +296,7 @@ impl Plan {
             let list = list(locals);
             return Err(PlanError::new("--local", list, format!("{} has one requester", self.experiment), "one CPU"));
         }
-        if self.experiment == Experiment::LoadedRead {
+        if self.experiment.is_loaded() {
             self.validate_traffic(layout)?;
         }
         if self.experiment.is_ping_pong() && (remotes.len() != 1 || remotes[0] == locals[0]) {

@@ -3,7 +3,7 @@
 use record::Record;
 use units::{Bytes, CpuId, NodeId};
 
-use crate::loaded::TRAFFIC;
+use crate::loaded::traffic_of;
 use crate::{Experiment, Placement, Plan, Settings, State, Traffic};
 
 impl Plan {
@@ -17,7 +17,9 @@ impl Plan {
         cpu: impl Fn(CpuId) -> Option<CpuId>,
         node: impl Fn(NodeId) -> Option<NodeId>,
     ) -> Option<Self> {
-        let name = if record.experiment == TRAFFIC { Experiment::LoadedRead.name() } else { &record.experiment };
+        let loaded = [Experiment::LoadedRead, Experiment::LoadedTriad];
+        let beside = loaded.into_iter().find(|&experiment| traffic_of(experiment) == record.experiment);
+        let name = beside.map_or(record.experiment.as_str(), |experiment| experiment.name());
         let experiment: Experiment = name.parse().ok()?;
         if experiment.is_restart() || experiment == Experiment::RegionRead {
             return None;

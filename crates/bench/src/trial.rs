@@ -55,7 +55,7 @@ fn procedure(experiment: Experiment) -> &'static dyn Procedure {
         Experiment::BwZero => &Displacing,
         Experiment::P3Ru | Experiment::P3Rmw => &p3::Sweeps,
         Experiment::AreaRead => &area::Walks,
-        Experiment::LoadedRead => &loaded::UnderLoad,
+        Experiment::LoadedRead | Experiment::LoadedTriad => &loaded::UnderLoad,
         Experiment::RegionRead => &regions::Map,
         Experiment::PingPong => &PingPong,
         experiment if experiment.is_restart() => &restart::Search,
@@ -85,7 +85,8 @@ impl Trial {
     pub fn new(plan: &Plan, layout: &Layout) -> Result<Self, BenchError> {
         plan.validate(layout)?;
         let mut collected = Collected::new(plan.clone());
-        if plan.state == State::Uown && !plan.placement.remotes.is_empty() && !plan.experiment.is_ping_pong() {
+        let used = plan.state != State::Uown || plan.experiment.is_ping_pong() || plan.experiment.is_loaded();
+        if !used && !plan.placement.remotes.is_empty() {
             let (state, remotes) = (plan.state.to_string(), plan.placement.remotes.clone());
             collected.warnings.push(Warning::RemotesUnused { state, remotes });
         }
@@ -145,7 +146,7 @@ impl Trial {
     /// Requesters whose figures count: of a loaded latency only the first, of which it is the latency.
     fn requesters(&self) -> usize {
         let plan = self.plan();
-        if plan.experiment == Experiment::LoadedRead { 1 } else { plan.placement.locals.len() }
+        if plan.experiment.is_loaded() { 1 } else { plan.placement.locals.len() }
     }
 
     fn warn(&mut self, values: &[f64], statistics: &Statistics, restart: bool) {
@@ -236,7 +237,11 @@ impl Trial {
     fn companion(&self, record: &Record) -> Option<Record> {
         let samples = &self.collected.samples;
         let bandwidths: Vec<f64> = samples.iter().filter_map(|sample| sample.traffic_mb_per_s).collect();
-        Some(record.beside(loaded::TRAFFIC.to_owned(), Unit::MegabytesPerSecond, Statistics::of(&bandwidths)?))
+        Some(record.beside(
+            loaded::traffic_of(self.plan().experiment).to_owned(),
+            Unit::MegabytesPerSecond,
+            Statistics::of(&bandwidths)?,
+        ))
     }
 }
 
@@ -272,7 +277,7 @@ impl Plan {
         let settings = &self.settings;
         match self.experiment {
             Experiment::P3Ru | Experiment::P3Rmw | Experiment::AreaRead => (settings.stride, settings.array),
-            Experiment::LoadedRead => (self.element_stride(layout), settings.array),
+            Experiment::LoadedRead | Experiment::LoadedTriad => (self.element_stride(layout), settings.array),
             Experiment::RegionRead => (extent::chunk_stride(settings.chunk, layout.line), settings.chunk),
             Experiment::PingPong => {
                 let stride = self.element_stride(layout);

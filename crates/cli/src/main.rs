@@ -37,6 +37,7 @@ use failure::Failure;
   ccnuma sim -m arctic migratory --stats   run a program on a simulated machine
   ccnuma sweep study.toml                  many runs, on one machine or by a cluster's scheduler
   ccnuma diagnose -m flash-scaled-32p art  find bottlenecks, and the gain of remedies
+  ccnuma advise -m xeon-6252n-2s radix     which placement and memory mode a program wants
   ccnuma cc -O2 fft.c -o fft -lm           compile your own program for simulation
   ccnuma sar 1                             activity of this computer's nodes, every second
   ccnuma run -- ./prog                     run a program and sample its CPUs and memory placement
@@ -60,6 +61,7 @@ enum Command {
     Sim(Box<commands::sim::SimCommand>),
     Sweep(commands::sweep::SweepCommand),
     Diagnose(Box<commands::diagnose::DiagnoseCommand>),
+    Advise(Box<commands::advise::AdviseCommand>),
     Report(Box<commands::report::ReportCommand>),
     Reproduce(commands::reproduce::ReproduceCommand),
     Cc(commands::compile::CCommand),
@@ -92,6 +94,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Sim(command) => command.run(),
         Command::Sweep(command) => command.run(),
         Command::Diagnose(command) => command.run(),
+        Command::Advise(command) => command.run(),
         Command::Report(command) => command.run(),
         Command::Reproduce(command) => command.run().map(|()| true),
         Command::Sar(command) => command.run().map(|()| true),

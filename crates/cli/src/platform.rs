@@ -37,17 +37,30 @@ impl MachinesFlag {
         self.names.iter().all(|name| name == HOST)
     }
 
+    /// The names of machines that are asked for, if they are simulated ones.
+    fn simulated(&self) -> Result<&[String], Failure> {
+        match self.names.is_empty() || self.names.iter().any(|name| name == HOST) {
+            true => Err(refused("programs run only on simulated machines".to_owned())),
+            false => Ok(&self.names),
+        }
+    }
+
+    /// The names of the machines that are asked for, each in all its variations.
+    ///
+    /// # Errors
+    /// When none or this computer is asked for.
+    pub fn variants(&self, variations: &experiments::Variations) -> Result<Vec<String>, Failure> {
+        Ok(self.simulated()?.iter().flat_map(|name| variations.names(name)).collect())
+    }
+
     /// The machines that are asked for, each in all its variations.
     ///
     /// # Errors
     /// When none or this computer is asked for, there is no such machine, or it cannot be varied so.
     pub fn varied(&self, variations: &experiments::Variations) -> Result<Vec<machine::Resolved>, Failure> {
-        if self.names.is_empty() || self.names.iter().any(|name| name == HOST) {
-            return Err(refused("programs run only on simulated machines".to_owned()));
-        }
         let resolve =
             |name: &String| variations.of(name).map_err(|error| Failure::input(format!("-m {name}: {error}")));
-        Ok(self.names.iter().map(resolve).collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+        Ok(self.simulated()?.iter().map(resolve).collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
     }
 }
 

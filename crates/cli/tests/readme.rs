@@ -145,6 +145,8 @@ const EXAMPLES: &[(&str, How)] = &[
     ("run -m MACHINE -- ./fft", Named),
     ("shims ~/shims; PATH=~/shims:$PATH make", Lacks("a makefile of the reader's")),
     ("diagnose -m flash-16p -- ./prog", Lacks("a program of the reader's")),
+    ("advise -m xeon-6252n-2s fft --points 4096 --cpus 8", Runs),
+    ("advise -m mine.toml -- ./prog", Lacks("a program of the reader's")),
     ("verify origin --caches 2 --mutation skip-wait", Finds),
     ("cc -g -O2 -pthread", Named),
     ("help COMMAND", Named),
@@ -156,6 +158,9 @@ const EXAMPLES: &[(&str, How)] = &[
     ("run", Named),
     ("cc", Named),
     ("diagnose", Named),
+    ("advise", Named),
+    ("fit --machine-out", Named),
+    ("sim -m", Named),
 ];
 
 /// The command lines without the command's name: words between backticks, and lines of blocks.

@@ -2,7 +2,9 @@
 //!
 //! `cargo run --release -p ccnuma-experiments --example golden` compares and fails where anything differs; `-- --write` replaces the record and the
 //! README's tables; `-- --write hexsel/2` only the figures of that selection; `-- --write-runs` only the runs of programs, which take
-//! seconds; `-- --readme` only the README's tables, from the record as it is.
+//! seconds; `-- --readme` only the README's tables, from the record as it is. `-- --take lai.jsonl` replaces the tables of which the
+//! file of `ccnuma reproduce lai --json=lai.jsonl` has all figures: studies of programs, which take up to hours and are compared by
+//! nothing but the next one.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,11 +13,12 @@ use experiments::golden::{self, GoldenError, GoldenRecord};
 use experiments::parallel;
 
 /// What is wanted.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 enum Wanted {
     Comparison,
     Record,
     Part(&'static str),
+    Taken(PathBuf),
     Runs,
     Readme,
 }
@@ -33,6 +36,7 @@ fn main() -> ExitCode {
             Some(selection) => Wanted::Part(selection.words),
             None => return refused(&words),
         },
+        ["--take", file] => Wanted::Taken(file.into()),
         ["--write-runs"] => Wanted::Runs,
         ["--readme"] => Wanted::Readme,
         _ => return refused(&words),
@@ -49,7 +53,7 @@ fn main() -> ExitCode {
 /// Words that mean nothing here.
 fn refused(words: &[String]) -> ExitCode {
     let parts: Vec<&str> = golden::selections().into_iter().map(|selection| selection.words).collect();
-    let accepted = "accepted: nothing, --write, --write-runs, --readme, or --write with one of";
+    let accepted = "accepted: nothing, --write, --write-runs, --readme, --take FILE, or --write with one of";
     eprintln!("{}: {accepted} {}", words.join(" "), parts.join(", "));
     ExitCode::from(2)
 }
@@ -65,23 +69,37 @@ fn done(wanted: Wanted) -> Result<ExitCode, Box<dyn std::error::Error>> {
         record.write(&folder)?;
         return Ok(ExitCode::SUCCESS);
     }
-    if let Wanted::Part(words) = wanted {
-        let selections = golden::selections().into_iter().filter(|selection| selection.words == words);
-        let record = GoldenRecord::read(&folder)?.with_figures(figures(selections)?);
+    let part = match &wanted {
+        Wanted::Part(words) => {
+            Some(figures(golden::selections().into_iter().filter(|selection| selection.words == *words))?)
+        }
+        Wanted::Taken(file) => Some(taken(file)?),
+        _ => None,
+    };
+    if let Some(figures) = part {
+        let record = GoldenRecord::read(&folder)?.with_figures(figures);
         record.write(&folder)?;
         write_readme(&record)?;
         return Ok(ExitCode::SUCCESS);
     }
+    let known = GoldenRecord::read(&folder)?;
     let now = measured()?;
     if wanted == Wanted::Record {
-        now.write(&folder)?;
-        write_readme(&now)?;
+        let record = GoldenRecord { runs: now.runs, ..known.with_figures(now.figures) };
+        record.write(&folder)?;
+        write_readme(&record)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let differences = GoldenRecord::read(&folder)?.differences(&now);
+    let differences = known.part(&now.tables(), &now.names_of_runs()).differences(&now);
     differences.iter().for_each(|difference| println!("{difference}"));
     println!("{} of {} figures differ", differences.len(), now.figures.len() + now.runs.len());
     Ok(if differences.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The figures among the records that `ccnuma reproduce` has written into a file.
+fn taken(file: &Path) -> Result<Vec<record::ReproductionRow>, Box<dyn std::error::Error>> {
+    let text = std::fs::read_to_string(file).map_err(|source| GoldenError::File { file: file.to_owned(), source })?;
+    Ok(record::read::<record::ReproductionRow>(&text)?.rows.into_iter().map(|(row, _)| row).collect())
 }
 
 /// Everything, on all cores.

@@ -14,7 +14,8 @@ use crate::error::ExperimentError;
 use crate::parallel;
 use crate::simulation::attribution::settled;
 use crate::simulation::trial::remedied;
-use crate::simulation::{Relocation, Simulated, Simulation};
+use crate::simulation::{Simulated, Simulation};
+use execution::Relocation;
 
 /// The run to compare with has this many times fewer processors.
 const FEWER: usize = 4;

@@ -170,3 +170,12 @@ pub enum ExperimentError {
     #[error(transparent)]
     Simulator(#[from] sim::SimError),
 }
+
+impl From<execution::ExecutableError> for ExperimentError {
+    fn from(error: execution::ExecutableError) -> Self {
+        match error {
+            execution::ExecutableError::Program(error) => error.into(),
+            execution::ExecutableError::Replay(error) => error.into(),
+        }
+    }
+}

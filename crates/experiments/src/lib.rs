@@ -5,6 +5,7 @@
 //! [`Reproduction`] runs every measurement once, however many figures need it, and says of each figure whether a machine
 //! was fitted to it.
 
+pub mod advice;
 pub mod calibrated_on;
 pub mod calibration;
 pub mod catalogue;
@@ -33,14 +34,15 @@ pub mod utilisation;
 pub mod variant;
 
 pub use error::ExperimentError;
+pub use execution::{Executable, Relocation};
 pub use key::{Detail, RunKey, content_digest};
 pub use outcome::{Outcome, Outcomes};
 pub use reproduction::{FailedMeasurement, PreparedTable, Reproduction};
 pub use run::{Finished, run, run_once, run_plan, run_program, run_windows, suite_settings};
 pub use simulation::attribution;
 pub use simulation::{
-    Executable, OwnProgram, Processors, Relocation, Simulated, Simulation, Sweep, Synchronisation, Variations,
-    bare_description_row, description_row, policies, program_rows, run_together,
+    OwnProgram, Processors, Simulated, Simulation, Sweep, Synchronisation, Variations, bare_description_row,
+    description_row, policies, program_rows, run_together,
 };
 pub use system::{System, Systems};
 pub use tables::Reproduced;

@@ -1,9 +1,8 @@
 //! Independent jobs on all cores, their results delivered in the order of the jobs as soon as that order allows.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Mutex, PoisonError, mpsc};
 
 use rayon::prelude::*;
 
@@ -63,8 +62,33 @@ pub fn longest_first<J: Sync, R: Send, E>(
     mut finished: impl FnMut(usize),
     mut deliver: impl FnMut(usize, R) -> Result<(), E>,
 ) -> Result<(), E> {
-    let mut starts: Vec<usize> = (0..jobs.len()).collect();
-    starts.sort_by_key(|&index| Reverse(cost(&jobs[index])));
+    let mut starts: Vec<(Reverse<u64>, usize)> =
+        jobs.iter().enumerate().map(|(index, job)| (Reverse(cost(job)), index)).collect();
+    starts.sort();
+    let results: Vec<Mutex<Option<R>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
+    let place = |index: usize| results[index].lock().unwrap_or_else(PoisonError::into_inner);
+    let run = |index: usize| {
+        let result = work(&jobs[index]);
+        *place(index) = Some(result);
+    };
+    let (mut done, mut next, mut outcome) = (0, 0, Ok(()));
+    let mut ended = || {
+        done += 1;
+        finished(done);
+        while next < jobs.len() && outcome.is_ok() {
+            let Some(result) = place(next).take() else { break };
+            outcome = deliver(next, result);
+            next += 1;
+        }
+        outcome.is_ok()
+    };
+    on_all_cores(&starts, &run, &mut ended);
+    outcome
+}
+
+/// Runs the jobs of these numbers, behind their costs, on all cores, started in this order. `ended` is called on the calling thread once for each that
+/// has ended; when it returns false, jobs that have not started are dropped. Compiled once, whatever the jobs are.
+fn on_all_cores(starts: &[(Reverse<u64>, usize)], run: &(dyn Fn(usize) + Sync), ended: &mut dyn FnMut() -> bool) {
     let (sender, receiver) = mpsc::channel();
     std::thread::scope(|scope| {
         scope.spawn(move || {
@@ -72,28 +96,19 @@ pub fn longest_first<J: Sync, R: Send, E>(
             (0..rayon::current_num_threads().min(starts.len())).into_par_iter().with_max_len(1).for_each_with(
                 sender,
                 |sender, _| {
-                    while let Some(&index) = starts.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        if sender.send((index, work(&jobs[index]))).is_err() {
-                            // The receiver has failed: the remaining jobs end at once.
+                    while let Some(&(_, index)) = starts.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        run(index);
+                        if sender.send(()).is_err() {
+                            // A delivery has failed: the remaining jobs end at once.
                             return;
                         }
                     }
                 },
             );
         });
-        let mut waiting = BTreeMap::new();
-        let (mut done, mut next) = (0, 0);
-        for (index, result) in receiver {
-            done += 1;
-            finished(done);
-            waiting.insert(index, result);
-            while let Some(result) = waiting.remove(&next) {
-                deliver(next, result)?;
-                next += 1;
-            }
-        }
-        Ok(())
-    })
+        // The receiver is dropped before the scope waits for the jobs: they hear of a failed delivery.
+        let _ = receiver.into_iter().all(|()| ended());
+    });
 }
 
 #[cfg(test)]

@@ -40,6 +40,16 @@ const SNOOPS: [(&str, &str); 2] = [("home", "home-snoop"), ("early", "early-snoo
 const SNOOP: &str = "snoop";
 /// The word before the nodes of a socket (AMD's BIOS setting).
 const NODES: &str = "nps";
+/// The word before the nodes of a socket that are core clusters as well (Intel's BIOS setting, sub-NUMA clustering); 1 is off.
+const CLUSTERS: &str = "snc";
+/// The word before the order in which threads take processors.
+const THREADS: (&str, &str) = ("threads", "os.threads");
+/// The word before the state of the hardware prefetcher, which is a table that a machine has or lacks.
+const PREFETCH: &str = "prefetch";
+/// What a hardware prefetcher that is off has in place of its table.
+const NO_TABLE: &str = "none";
+/// Words that take a value and stand for keys of machines.
+pub(crate) const VALUED: [&str; 6] = [PLACEMENT, SNOOP, NODES, CLUSTERS, THREADS.0, PREFETCH];
 /// A word, the number of nodes, and other keys that change.
 type Division = (&'static str, u32, &'static [(&'static str, &'static str)]);
 /// Divisions of a server's socket into nodes that are core clusters as well: sub-NUMA clustering, and cluster-on-die, whose homes keep
@@ -70,7 +80,9 @@ pub fn with(machine: &str, key: &str, value: impl std::fmt::Display) -> String {
 /// The machine called `name`, which is the name or path of a machine ([`machine::resolve`]) and any number of changes, each
 /// after a `+`: a directory protocol, `table.key=value`, `placement=` with a policy ([`with_placement`]), `migration`,
 /// `replication` or `touch-again`, or a system of clusters: `cc-numa`, `perfect`, `mig`, `rep`, `mig-rep`, `r-numa`,
-/// `r-numa-inf` or `r-numa-half`. A server has `snoop=home`, `snoop=early` and `cod`, `snc2`, or `nps=` with a number of nodes.
+/// `r-numa-inf` or `r-numa-half`. A server has `snoop=home`, `snoop=early` and `cod`, `snc2` or `snc=` with a number of clusters, or
+/// `nps=` with a number of nodes. `threads=` is the order in which threads take processors, and `prefetch=off` takes the hardware
+/// prefetcher away.
 ///
 /// # Errors
 /// As for any description: no such machine, no such key, no such value.
@@ -105,12 +117,14 @@ pub fn changes(name: &str) -> BTreeMap<&str, &str> {
 /// The keys of a division of each socket of `base` into nodes, if a change is one: the sizes of a node follow from the number.
 fn divided(base: &str, change: &str) -> Result<Option<Vec<(String, String)>>, DescriptionError> {
     let named = DIVISIONS.iter().find(|(word, ..)| *word == change);
-    let numbered =
-        || change.split_once('=').filter(|(word, _)| *word == NODES).and_then(|(_, number)| number.parse().ok());
-    let (nodes, clusters, others) = match (named, numbered()) {
-        (Some(&(_, nodes, others)), _) => (nodes, Some(nodes), others),
-        (None, Some(nodes)) => (nodes, None, &[][..]),
-        (None, None) => return Ok(None),
+    let numbered = |known: &str| {
+        change.split_once('=').filter(|(word, _)| *word == known).and_then(|(_, number)| number.parse().ok())
+    };
+    let (nodes, clusters, others) = match (named, numbered(NODES), numbered(CLUSTERS)) {
+        (Some(&(_, nodes, others)), ..) => (nodes, Some(nodes), others),
+        (None, Some(nodes), _) => (nodes, None, &[][..]),
+        (None, None, Some(nodes)) => (nodes, Some(nodes), &[][..]),
+        (None, None, None) => return Ok(None),
     };
     let description = machine::load(base)?;
     let mut keys = vec![("server.nodes_per_socket", nodes)];
@@ -225,6 +239,13 @@ fn keys(change: &str) -> Vec<(&str, &str)> {
             let known = SNOOPS.iter().find(|(word, _)| *word == mode);
             vec![("home.kind", known.map_or(mode, |(_, kind)| kind)), ("home.entries", "0")]
         }
+        Some((word, order)) if word == THREADS.0 => vec![(THREADS.1, order)],
+        // One that is on has the table that it has.
+        Some((PREFETCH, "on")) => Vec::new(),
+        Some((PREFETCH, "off")) => vec![(PREFETCH, NO_TABLE)],
+        Some((PREFETCH, other)) => vec![(PREFETCH, other)],
+        // A number that is none is refused where it belongs.
+        Some((NODES | CLUSTERS, other)) => vec![("server.nodes_per_socket", other)],
         Some((key, value)) if key.contains('.') => vec![(key, value)],
         _ => vec![(PROTOCOL, change)],
     }
@@ -278,6 +299,15 @@ mod tests {
         assert_eq!(kind("xeon-e5-2699v3-2s+snoop=early"), machine::description::HomeKind::EarlySnoop);
         let message = |name: &str| load(name).expect_err(name).to_string();
         assert!(message("xeon-e5-2699v3-2s+snoop=late").contains("home.kind = \"late\""));
+        assert_eq!(of("xeon-8269cy-2s+snc=2"), of("xeon-8269cy-2s+snc2"));
+        assert_eq!(of("xeon-8269cy-2s+snc2+snc=1"), of("xeon-8269cy-2s"), "of several changes the last");
+        assert_eq!(of("xeon-e5-2699v3-2s+cod+snc=1").2, 1);
+        assert!(load("xeon-8180-2s").expect("a machine").prefetch.is_some());
+        assert!(load("xeon-8180-2s+prefetch=on").expect("a machine").prefetch.is_some());
+        assert!(load("xeon-8180-2s+prefetch=off").expect("a machine").prefetch.is_none());
+        assert!(message("xeon-8180-2s+prefetch=maybe").contains("prefetch = \"maybe\""));
+        assert!(message("xeon-8180-2s+threads=apart").contains("compact"));
+        assert!(message("epyc-7702-2s+nps=many").contains("server.nodes_per_socket = \"many\""));
         assert!(message("epyc-7702-2s+nps=3").contains("server.nodes_per_socket"));
         assert!(message("arctic+nps=2").contains("server.nodes_per_socket"));
     }

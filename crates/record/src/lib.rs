@@ -5,6 +5,7 @@
 //! any [`std::io::Write`] and flushes after each, so that nothing already measured is lost when a run is interrupted. [`read`] takes
 //! back what was written, [`schema`] tells others what that is. [`Warning`]s are typed values with advice, never bare strings.
 
+mod advice;
 mod attribution;
 mod columns;
 mod computer;
@@ -28,6 +29,7 @@ mod verification;
 mod warning;
 mod writer;
 
+pub use advice::AdviceRow;
 pub use attribution::{Attribution, DataObject, LineLoss, Losses, PageHome, SourceLine, ThreadTime, first_used};
 pub use columns::{ColumnType, RecordColumn, columns};
 pub use computer::{ComputerCache, ComputerCore, ComputerNode, ComputerRow};

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::provenance::Line;
 use crate::{
-    ComputerRow, DeadlockRow, DescriptionRow, FindingRow, FitRow, MachineRow, ObservableRow, ProgramRow,
+    AdviceRow, ComputerRow, DeadlockRow, DescriptionRow, FindingRow, FitRow, MachineRow, ObservableRow, ProgramRow,
     PublicationRow, Record, ReproductionRow, Row, SCHEMA_VERSION, SampleRow, SimulationRow, SweepRunRow, TopologyRow,
     TraceInfoRow, VerificationRow,
 };
@@ -21,6 +21,7 @@ pub fn schema() -> Value {
     add::<FitRow>(of, &mut kinds);
     add::<SimulationRow>(of, &mut kinds);
     add::<FindingRow>(of, &mut kinds);
+    add::<AdviceRow>(of, &mut kinds);
     add::<ReproductionRow>(of, &mut kinds);
     add::<PublicationRow>(of, &mut kinds);
     add::<VerificationRow>(of, &mut kinds);

@@ -317,6 +317,7 @@ fn the_schema_has_the_columns_and_knows_maps_and_parts() {
     check::<record::ComputerRow>(&schema);
     check::<record::FitRow>(&schema);
     check::<record::FindingRow>(&schema);
+    check::<record::AdviceRow>(&schema);
     check::<record::SampleRow>(&schema);
     check::<record::TraceInfoRow>(&schema);
     check::<record::ObservableRow>(&schema);
@@ -325,7 +326,7 @@ fn the_schema_has_the_columns_and_knows_maps_and_parts() {
     check::<record::MachineRow>(&schema);
     check::<record::ProgramRow>(&schema);
     check::<record::SweepRunRow>(&schema);
-    assert_eq!(schema["oneOf"].as_array().map(Vec::len), Some(17));
+    assert_eq!(schema["oneOf"].as_array().map(Vec::len), Some(18));
 }
 
 #[test]

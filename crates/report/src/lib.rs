@@ -2,6 +2,7 @@
 //!
 //! Nothing here knows how a record was obtained: not from which platform, not by which experiment.
 
+mod advice;
 mod bars;
 mod comparison;
 mod computer;
@@ -30,6 +31,7 @@ mod time_split;
 mod verifications;
 mod view;
 
+pub use advice::advice;
 pub use bars::StackedBars;
 pub use comparison::{ErrorSummary, comparison, publications, summaries};
 pub use computer_drawing::computer_drawing;

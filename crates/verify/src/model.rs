@@ -70,7 +70,7 @@ pub trait Model: Sync {
     fn initial(&self) -> Self::State;
 
     /// Calls `visit` with every step possible in `state`, and with the state after it or the property that it violates.
-    fn steps(&self, state: &Self::State, visit: &mut impl FnMut(Self::Step, Result<Self::State, Violation>));
+    fn steps(&self, state: &Self::State, visit: &mut dyn FnMut(Self::Step, Result<Self::State, Violation>));
 
     /// Whether the step is internal to the system (a message is handled, a retry is sent), and not a step of a
     /// processor, which may never occur.

@@ -4,8 +4,9 @@ use crate::config::ConfigError;
 use crate::entry::Protocol;
 use crate::{cluster, moesi, msi, origin, sci, server};
 
-/// Families of protocols; a new one is a line here.
-const FAMILIES: &[&[Protocol]] =
+/// Families of protocols; a new one is a line here. A static: models and explorers would be compiled in each crate that a constant of
+/// functions is used in.
+static FAMILIES: &[&[Protocol]] =
     &[&[origin::PROTOCOL], msi::PROTOCOLS, &[sci::PROTOCOL], moesi::PROTOCOLS, cluster::PROTOCOLS, server::PROTOCOLS];
 
 /// Every protocol.

@@ -28,7 +28,7 @@ pub use matrix::{Matrix, MatrixError};
 pub use parallel::{Array, Barrier, BarrierKind, Element, Held, Locks, Reduction, Share, SharedSums, Team, queue};
 pub use parameter::{Declared, Parameter, ParameterError, Settings};
 pub use program::{LockKind, Part, Program, RegionPlan, Shape, Wrong};
-pub use recording::{RecordedRegion, Recording};
+pub use recording::{Record, RecordedRegion, Recording};
 pub use registry::{ProgramError, Workload};
 pub use replay::{Replay, ReplayError};
 pub use scene::{Scene, SceneError};
@@ -36,4 +36,4 @@ pub use specomp::{Applu, Apsi, Art, Equake, Fma3d, Gafort, Mgrid, Swim, Wupwise}
 pub use splash::{Barnes, Cholesky, Fft, Fmm, Lu, Mp3d, Ocean, Radix, Raytrace, Water};
 pub use synthetic::{Counters, HotSpot, Migratory, Private, ProducerConsumer, Uniform, WideReadSharing};
 pub use thread::{SPIN, Thread};
-pub use unoptimised::{Code, Compiled, Unoptimised};
+pub use unoptimised::{Code, Compiled};

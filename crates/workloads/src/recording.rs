@@ -1,4 +1,4 @@
-//! A thread that has all it does recorded.
+//! A thread that may have all it does recorded.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -10,6 +10,15 @@ use crate::thread::Thread;
 /// Bytes in a word.
 const WORD: u64 = 8;
 
+/// Where the run of a program is recorded.
+#[derive(Clone)]
+pub struct Record {
+    /// The recorder of all its threads.
+    pub recorder: Rc<RefCell<Recorder>>,
+    /// The address in the trace of each region's first byte.
+    pub starts: Vec<u64>,
+}
+
 /// Memory with the address by which a trace knows it.
 pub struct RecordedRegion<'r, R> {
     region: &'r R,
@@ -17,9 +26,10 @@ pub struct RecordedRegion<'r, R> {
 }
 
 impl<'r, R> RecordedRegion<'r, R> {
-    /// `region`, the first byte of which is at `start`.
-    pub fn new(region: &'r R, start: u64) -> Self {
-        Self { region, start }
+    /// All `regions`, as `record` knows them; without a record, addresses have no meaning.
+    pub fn of(regions: &'r [R], record: Option<&Record>) -> Vec<Self> {
+        let start = |number: usize| record.map_or(0, |record| record.starts[number]);
+        regions.iter().enumerate().map(|(number, region)| Self { region, start: start(number) }).collect()
     }
 
     fn address(&self, word: usize) -> u64 {
@@ -27,34 +37,43 @@ impl<'r, R> RecordedRegion<'r, R> {
     }
 }
 
-/// A thread like the one within, which it tells a recorder of. All threads of a program run on one thread of the host.
+/// A thread like the one within, all of which goes to a recorder if there is one. All threads of a program run on one thread of the
+/// host.
 pub struct Recording<'t, 'r, T: Thread> {
     thread: &'t mut T,
-    recorder: Rc<RefCell<Recorder>>,
+    recorder: Option<Rc<RefCell<Recorder>>>,
     regions: std::marker::PhantomData<&'r ()>,
 }
 
 impl<'t, T: Thread> Recording<'t, '_, T> {
-    /// `thread`, of which `recorder` is told.
-    pub fn new(thread: &'t mut T, recorder: Rc<RefCell<Recorder>>) -> Self {
-        Self { thread, recorder, regions: std::marker::PhantomData }
+    /// `thread`, recorded in `record`.
+    pub fn new(thread: &'t mut T, record: Option<Record>) -> Self {
+        Self { thread, recorder: record.map(|record| record.recorder), regions: std::marker::PhantomData }
     }
 
+    #[inline]
     fn record(&self, event: Event) {
-        self.recorder.borrow_mut().record(self.thread.number(), event);
+        if let Some(recorder) = &self.recorder {
+            recorder.borrow_mut().record(self.thread.number(), event);
+        }
     }
 
+    #[inline]
     fn access<R>(&self, kind: AccessKind, dependent: bool, region: &RecordedRegion<'_, R>, word: usize) {
         let address = region.address(word);
         self.record(Event::Access(Access { kind, dependent, bytes: WORD as u8, address }));
     }
 
     fn change<R>(&self, region: &RecordedRegion<'_, R>, word: usize) {
-        self.recorder.borrow_mut().change(self.thread.number(), region.address(word));
+        if let Some(recorder) = &self.recorder {
+            recorder.borrow_mut().change(self.thread.number(), region.address(word));
+        }
     }
 
     fn saw<R>(&self, region: &RecordedRegion<'_, R>, word: usize) {
-        self.recorder.borrow_mut().saw(self.thread.number(), region.address(word), WORD as u8);
+        if let Some(recorder) = &self.recorder {
+            recorder.borrow_mut().saw(self.thread.number(), region.address(word), WORD as u8);
+        }
     }
 }
 
@@ -68,41 +87,67 @@ where
         self.thread.number()
     }
 
+    #[inline]
     fn load(&mut self, region: &Self::Region, word: usize) -> u64 {
         self.access(AccessKind::Load, false, region, word);
         self.thread.load(region.region, word)
     }
 
+    #[inline]
     fn load_dependent(&mut self, region: &Self::Region, word: usize) -> u64 {
         self.access(AccessKind::Load, true, region, word);
         self.thread.load_dependent(region.region, word)
     }
 
+    #[inline]
     fn store(&mut self, region: &Self::Region, word: usize, value: u64) {
         self.access(AccessKind::Store, false, region, word);
         self.thread.store(region.region, word, value);
     }
 
+    #[inline]
     fn store_part(&mut self, region: &Self::Region, word: usize, value: u64, mask: u64) {
         self.access(AccessKind::Store, false, region, word);
         self.thread.store_part(region.region, word, value, mask);
     }
 
+    #[inline]
+    fn load_unused(&mut self, region: &Self::Region, word: usize) {
+        self.access(AccessKind::Load, false, region, word);
+        self.thread.load_unused(region.region, word);
+    }
+
+    #[inline]
+    fn load_dependent_unused(&mut self, region: &Self::Region, word: usize) {
+        self.access(AccessKind::Load, true, region, word);
+        self.thread.load_dependent_unused(region.region, word);
+    }
+
+    #[inline]
+    fn store_unused(&mut self, region: &Self::Region, word: usize) {
+        self.access(AccessKind::Store, false, region, word);
+        self.thread.store_unused(region.region, word);
+    }
+
+    #[inline]
     fn load_private(&mut self, region: &Self::Region, word: usize) {
         self.access(AccessKind::Load, false, region, word);
         self.thread.load_private(region.region, word);
     }
 
+    #[inline]
     fn store_private(&mut self, region: &Self::Region, word: usize) {
         self.access(AccessKind::Store, false, region, word);
         self.thread.store_private(region.region, word);
     }
 
+    #[inline]
     fn load_own(&mut self, region: &Self::Region, word: usize) -> u64 {
         self.access(AccessKind::Load, false, region, word);
         self.thread.load_own(region.region, word)
     }
 
+    #[inline]
     fn store_own(&mut self, region: &Self::Region, word: usize, value: u64) {
         self.access(AccessKind::Store, false, region, word);
         self.thread.store_own(region.region, word, value);
@@ -145,11 +190,13 @@ where
         self.thread.prefetch_exclusive(region.region, word);
     }
 
+    #[inline]
     fn instructions(&mut self, count: u32) {
         self.record(Event::Instructions(count));
         self.thread.instructions(count);
     }
 
+    #[inline]
     fn work(&mut self, cycles: u32) {
         self.record(Event::Work(cycles));
         self.thread.work(cycles);

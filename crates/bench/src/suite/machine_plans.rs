@@ -217,7 +217,7 @@ pub(super) fn loaded(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
 }
 
 /// What Intel MLC prints of all processors under load ([`load_of_all`]): the latency by the delay between accesses, and the bandwidths
-/// of its mixes of reads and writes.
+/// of its mixes of reads and writes, and of a loop like STREAM's triad.
 pub(super) fn under_load(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
     let mut collector = Collector::new(layout, scope);
     let Some(placement) = load_of_all(layout) else { return collector.plans };
@@ -229,6 +229,8 @@ pub(super) fn under_load(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
         let settings = Settings { traffic: Traffic { reads, writes, pause }, array, ..scope.settings.clone() };
         collector.add_with(Series::Loaded, Experiment::LoadedRead, State::Uown, placement.clone(), settings);
     }
+    let settings = Settings { array, ..scope.settings.clone() };
+    collector.add_with(Series::Loaded, Experiment::LoadedTriad, State::Uown, placement, settings);
     collector.plans
 }
 

@@ -16,7 +16,7 @@ fn timed(experiment: Experiment) -> &'static str {
         LmbenchRead | RestartRead => "walk",
         LmbenchRdex | LmbenchUpgrd | RestartRdex => "modify",
         LmbenchCas => "compare-exchange",
-        AreaRead | RegionRead | LoadedRead => "walk",
+        AreaRead | RegionRead | LoadedRead | LoadedTriad => "walk",
         BwReadNt => "sum-non-temporal",
         BwWriteNt => "fill-non-temporal",
         StreamCopy | StreamScale | StreamAdd | StreamTriad => "stream",

@@ -50,7 +50,7 @@ fn states_without_the_processors_they_need() {
 fn experiments_that_mean_nothing_in_a_state() {
     for experiment in Experiment::ALL {
         for state in State::ALL {
-            let locals: &[u16] = if experiment == Experiment::LoadedRead { &[0, 2] } else { &[0] };
+            let locals: &[u16] = if experiment.is_loaded() { &[0, 2] } else { &[0] };
             let alone = state == State::Uown && !experiment.is_ping_pong();
             let placement = placed(0, locals, if alone { &[] } else { &[1] });
             let plan = Plan::new(experiment, state, placement, Settings::simulated());

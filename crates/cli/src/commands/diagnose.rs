@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use clap::Args;
 use experiments::diagnosis::{self, Diagnosis};
 use experiments::{Simulation, Sweep, Variations};
+use frontend::launch::Launch;
+use machine::Description;
 use record::FindingRow;
 use report::View;
 
@@ -102,26 +104,58 @@ impl RunFlags {
     /// # Errors
     /// When there is no such program, or more than one machine; when the simulation fails.
     pub fn of_own(&self, machines: &MachinesFlag, command: &[OsString], tries: bool) -> Result<Diagnosis, Failure> {
-        let launch = ending_early(runtime::launch(command)?);
-        let launch = if tries { launch.repeated() } else { launch };
-        let (variations, policies) = own_variations(self.varied())?;
-        let resolved = machines.varied(&variations)?;
-        let [machine] = resolved.as_slice() else {
-            return Err(Failure::input(
-                "several machines given; accepted: one -m \
-             MACHINE",
-            ));
-        };
-        let policies = policies.all().swap_remove(0);
-        let common = Common { seed: self.seed, causes: true, stats: true, policies, ..Common::default() };
-        let (own, machine) = (OwnFlags::default(), &machine.description);
-        let (row, answer) = own.answer(&launch, machine, self.cpus, &common)?;
+        let (own, launch, machine, common) = self.own_run(machines, command, tries)?;
+        let (row, answer) = own.answer(&launch, &machine, self.cpus, &common)?;
         let wrong = (answer.status != 0).then(|| format!("exit status {}", answer.status));
         let mut found = Diagnosis { wrong, ..named(row, answer.attribution.unwrap_or_default(), &launch)? };
         if tries && !answer.interrupted {
-            own.try_remedies(&mut found, &launch, machine, self.cpus, &common)?;
+            own.try_remedies(&mut found, &launch, &machine, self.cpus, &common)?;
         }
         Ok(found)
+    }
+
+    /// A program of the user's own as it is to be run, one or more times, on the one machine that is asked for.
+    ///
+    /// # Errors
+    /// When there is no such program, or more than one machine.
+    pub fn own_run(
+        &self,
+        machines: &MachinesFlag,
+        command: &[OsString],
+        repeated: bool,
+    ) -> Result<(OwnFlags, Launch, Description, Common), Failure> {
+        let launch = ending_early(runtime::launch(command)?);
+        let launch = if repeated { launch.repeated() } else { launch };
+        let (variations, policies) = own_variations(self.varied())?;
+        let machine = match <[_; 1]>::try_from(machines.varied(&variations)?) {
+            Ok([machine]) => machine.description,
+            Err(_) => return Err(several_machines()),
+        };
+        let policies = policies.all().swap_remove(0);
+        let common = Common { seed: self.seed, causes: true, stats: true, policies, ..Common::default() };
+        Ok((OwnFlags::default(), launch, machine, common))
+    }
+
+    /// The name of the one machine that is asked for, with what the flags change of it.
+    ///
+    /// # Errors
+    /// When none or several are asked for, or this computer.
+    pub fn machine_name(&self, machines: &MachinesFlag) -> Result<String, Failure> {
+        // Only the machine's own changes become part of its name.
+        let placed = self.varied().filter(|varied| varied.key == experiments::variant::PLACEMENT);
+        let mut variations = Variations::default();
+        for Varied { flag, key, values } in placed {
+            variations.add(key, values).map_err(|error| Failure::input(format!("{flag} {error}")))?;
+        }
+        match <[_; 1]>::try_from(machines.variants(&variations)?) {
+            Ok([name]) => Ok(name),
+            Err(_) => Err(several_machines()),
+        }
+    }
+
+    /// How many processors take part; all without.
+    pub const fn cpus(&self) -> Option<u16> {
+        self.cpus
     }
 
     /// What only simulated machines heed is refused on this computer.
@@ -162,7 +196,11 @@ impl RunFlags {
             .filter_map(|(flag, key, value)| Some(Varied { flag, key, values: std::slice::from_ref(value.as_ref()?) }))
     }
 
-    fn simulation(&self, machines: &MachinesFlag, program: &str, cpus: Option<u16>) -> Result<Simulation, Failure> {
+    /// The one run of a program that is asked for, on so many processors.
+    ///
+    /// # Errors
+    /// When there is no such machine, program, policy or parameter, or more than one is asked for.
+    pub fn simulation(&self, machines: &MachinesFlag, program: &str, cpus: Option<u16>) -> Result<Simulation, Failure> {
         let variations = self.variations()?;
         let sweep = Sweep {
             machines: machines.varied(&variations)?,
@@ -180,6 +218,11 @@ impl RunFlags {
             (_, _) => Err(Failure::input("several runs requested; accepted: one machine and one value per parameter")),
         }
     }
+}
+
+/// The refusal of more than one machine.
+fn several_machines() -> Failure {
+    Failure::input("several machines given; accepted: one -m MACHINE")
 }
 
 /// Diagnoses a program under a bar of progress.

@@ -1,5 +1,6 @@
 //! The subcommands, a file each.
 
+pub mod advise;
 pub mod bench;
 pub mod compile;
 pub mod completions;

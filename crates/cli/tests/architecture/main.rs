@@ -20,7 +20,7 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
         ("symbols", &[]),
     ],
     &[("sim", &[]), ("verify", &[]), ("host", &[]), ("workloads", &[])],
-    &[("bench", &[]), ("report", &[]), ("fit", &[]), ("profile", &[]), ("diagnose", &[])],
+    &[("bench", &[]), ("report", &[]), ("fit", &[]), ("profile", &[]), ("diagnose", &[]), ("execution", &["diagnose"])],
     &[("experiments", &[])],
     // The runtime of users' programs has the whole simulator in it, and leaves the record that experiments make.
     &[("frontend", &[])],

@@ -15,9 +15,10 @@ pub struct Selection {
     pub quick: bool,
 }
 
-/// All tables of the record.
+/// The tables of the record that are measured again in minutes.
 pub fn selections() -> Vec<Selection> {
-    let whole = ["prestor", "flash/5.2", "flash/figure-5.7", "flash/figure-5.8", "flash/figure-5.15", "hexsel/2"];
+    let whole =
+        ["prestor", "flash/5.2", "flash/figure-5.7", "flash/figure-5.8", "flash/figure-5.15", "hexsel/2", "servers"];
     whole.map(|words| Selection { words, quick: false }).to_vec()
 }
 

@@ -1,8 +1,9 @@
 //! The golden record: every comparison with published figures that is kept to the last digit, and the figures of one run of each
 //! built-in program, so that a change of any of them is a difference that somebody sees.
 //!
-//! It is committed under `golden/`. A test compares what is cheap to measure again, `cargo run --release -p ccnuma-experiments --example golden` the
-//! whole; with `--write` it replaces the record and the tables of accuracy in the README, which follow from it.
+//! It is committed under `golden/`. A test compares what is cheap to measure again, `cargo run --release -p ccnuma-experiments --example golden` what
+//! takes minutes; with `--write` it replaces the record and the tables of accuracy in the README, which follow from it. Studies of
+//! programs take hours: `--take` adds what `ccnuma reproduce` has written of them.
 
 mod accuracy;
 mod figures;
@@ -129,6 +130,16 @@ impl GoldenRecord {
             figures: self.figures.iter().filter(of_tables).cloned().collect(),
             runs: self.runs.iter().filter(of_runs).cloned().collect(),
         }
+    }
+
+    /// Its tables, as in `prestor/4.6`, each once.
+    pub fn tables(&self) -> Vec<String> {
+        self.figures.iter().map(table).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// The names of its runs, each once.
+    pub fn names_of_runs(&self) -> Vec<String> {
+        self.runs.iter().map(|figure| figure.run.clone()).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// The record with `figures` in place of all that it has of their tables.

@@ -13,8 +13,9 @@ use workloads::Settings;
 
 use super::GoldenError;
 use crate::error::ExperimentError;
-use crate::simulation::{Executable, Simulated, Simulation, Synchronisation, policies};
+use crate::simulation::{Simulated, Simulation, Synchronisation, policies};
 use crate::variant;
+use execution::Executable;
 
 /// Columns of a run's record that are no figures: what the run is one of, and a hash of all keys of the machine's description, those
 /// without effect included.

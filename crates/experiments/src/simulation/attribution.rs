@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use execution::SharedRegion;
 use machine::Description;
 use machine::description::ControllerKind;
 use record::{Attribution, DataObject, LineLoss, Losses, PageHome, ProcessorStatistics, SimulationRow, ThreadTime};
@@ -9,7 +10,6 @@ use sim::{Distance, Loss, Service, Simulator, ThreadReport, Transaction};
 use units::VirtualAddr;
 
 use super::Simulation;
-use super::memory::SharedRegion;
 
 /// The place of a loss of this name among [`Loss::ALL`].
 fn place(name: &str) -> usize {

@@ -5,14 +5,12 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Instant;
 
+use execution::{SharedRegion, SimulatedThread};
 use sim::{Job, Program, Scheduling, Simulator, ThreadReport, places};
 use units::{CpuId, Time};
-use workloads::{Barrier, BarrierKind, LockKind, RecordedRegion, Recording};
+use workloads::{Barrier, BarrierKind, LockKind, Record};
 
-use super::memory::SharedRegion;
-use super::recorded::Record;
 use super::statistics::{self, Parts};
-use super::thread::SimulatedThread;
 use super::{Simulated, Simulation};
 use crate::error::ExperimentError;
 
@@ -110,14 +108,7 @@ impl Simulation {
         Box::new(move |thread: &mut sim::Thread<'_>| {
             let barrier = barrier.map(|(kind, region)| Barrier::new(kind, &shape, region));
             let mut thread = SimulatedThread::new(thread, number, barrier);
-            let wrong = match record {
-                None => workload.run(&shape, &regions, &mut thread),
-                Some(Record { recorder, starts }) => {
-                    let recorded = regions.iter().zip(starts);
-                    let recorded: Vec<_> = recorded.map(|(region, start)| RecordedRegion::new(region, start)).collect();
-                    workload.run(&shape, &recorded, &mut Recording::new(&mut thread, recorder))
-                }
-            };
+            let wrong = workload.run(&shape, &regions, &mut thread, record);
             found.wrong.set(found.wrong.get() + wrong);
         })
     }

@@ -1,30 +1,27 @@
 //! Running a parallel program on a simulated machine.
 
 pub mod attribution;
-mod executable;
 mod jobs;
-mod memory;
 mod own;
 pub mod policies;
 mod processors;
 mod recorded;
 mod statistics;
 mod sweep;
-mod thread;
+pub(crate) mod thread_order;
 pub(crate) mod trial;
 
-pub use executable::Executable;
 pub use jobs::{Synchronisation, run_together, run_watched};
 pub use own::OwnProgram;
 pub use processors::Processors;
 pub use sweep::{Sweep, Variations};
-pub use trial::Relocation;
 
 use std::collections::BTreeMap;
 use std::hash::Hasher;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use execution::{Executable, Relocation, SharedRegion, WORD};
 use machine::description::{HomeKind, PlacementKind};
 use machine::{Description, Topology};
 use record::{Attribution, CheckResult, DescriptionRow, ProgramRow, SimulationRow};
@@ -34,7 +31,7 @@ use units::{Bytes, CpuId, NodeId};
 use workloads::{LockKind, Parameter, Shape, Workload, Wrong};
 
 use crate::error::ExperimentError;
-use memory::{SharedRegion, WORD};
+use thread_order::thread_order;
 
 /// A program and the machine to run it on: checked, not yet run.
 #[derive(Clone, Debug)]
@@ -139,18 +136,6 @@ pub(crate) fn digest(description: &Description) -> String {
     format!("{:016x}", hasher.finish())
 }
 
-/// The processor of each of `threads` threads: the first ones in order, unless the threads follow a set of memory locality domains
-/// to where it is placed (Prestor 2001, 3.3.2).
-fn thread_order(description: &Description, topology: &Topology, threads: usize) -> Vec<CpuId> {
-    let os = &description.os;
-    if os.placement != PlacementKind::Domains {
-        return (0..threads as u16).map(CpuId).collect();
-    }
-    let nodes = threads.div_ceil(description.topology.processors_per_node as usize);
-    let centres = sim::domain_nodes(os, topology, nodes);
-    centres.into_iter().flat_map(|node| topology.cpus_of(node)).take(threads).collect()
-}
-
 impl Simulation {
     /// `workload` on the first `cpus` processors of the machine of `description`, on all of them if there is no such number.
     /// Random choices of program and hardware follow from the seed of `options`.
@@ -195,6 +180,18 @@ impl Simulation {
     pub fn attributed(mut self, attribute: bool) -> Self {
         self.options.attribute = attribute;
         self
+    }
+
+    /// The same on another machine, with memory elsewhere than the program says if `relocation` is about some.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn on(&self, description: Description, relocation: Relocation) -> Result<Self, ExperimentError> {
+        let threads = self.cpus() as u16;
+        let moved = Self::new(description, self.workload.clone(), Some(threads), self.options)?;
+        let moved = moved.with_synchronisation(self.synchronisation)?;
+        let moved = self.scheduling.map_or(Ok(moved.clone()), |scheduling| moved.with_scheduling(scheduling))?;
+        Ok(Self { relocation, ..moved })
     }
 
     /// The machine.

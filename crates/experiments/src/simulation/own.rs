@@ -8,7 +8,8 @@ use sim::{Simulator, ThreadReport};
 use units::{CpuId, Duration, NodeId};
 
 use super::statistics::{self, Parts};
-use super::{digest, policies, protocol, thread_order};
+use super::thread_order::thread_order;
+use super::{digest, policies, protocol};
 use crate::error::ExperimentError;
 
 /// A program that was run on a simulated machine without this crate's doing.

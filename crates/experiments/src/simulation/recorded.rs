@@ -4,10 +4,11 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use execution::WORD;
 use references::{Area, Header, Recorder};
 use units::NodeId;
+use workloads::Record;
 
-use super::memory::WORD;
 use super::{Simulated, Simulation};
 use crate::error::ExperimentError;
 
@@ -16,13 +17,6 @@ const LOST: [&str; 2] = [
     "timing-dependent order of locks and work distribution (the recorded order is replayed)",
     "fetch-and-op at memory",
 ];
-
-/// The recorder of a run, and where each region begins in its addresses.
-#[derive(Clone)]
-pub(super) struct Record {
-    pub recorder: Rc<RefCell<Recorder>>,
-    pub starts: Vec<u64>,
-}
 
 impl Simulation {
     /// The same, which writes what its threads refer to into the file at `path` as it runs. From there [`super::Executable::named`]

@@ -32,7 +32,7 @@ pub struct Sweep {
 /// What machines and runs are varied in, each with the values that were asked for; without any, they are as they are.
 #[derive(Clone, Debug, Default)]
 pub struct Variations {
-    /// Changes of machines: `placement`, or `TABLE.KEY`.
+    /// Changes of machines: a word with a value, as `placement`, or `TABLE.KEY`.
     changes: Vec<(String, Vec<String>)>,
     protocols: Vec<String>,
     schedulers: Vec<Option<Scheduling>>,
@@ -41,7 +41,8 @@ pub struct Variations {
 }
 
 impl Variations {
-    /// Adds values to what `key` is to be: `protocol`, `placement`, `scheduler`, `barrier`, `locks`, or a machine's `TABLE.KEY`.
+    /// Adds values to what `key` is to be: `protocol`, `scheduler`, `barrier`, `locks`, a word of [`variant`] that takes a value, as
+    /// `placement` and `nps`, or a machine's `TABLE.KEY`.
     ///
     /// # Errors
     /// When nothing of that name can be varied, or there is no such scheduler, barrier or kind of locks.
@@ -63,18 +64,29 @@ impl Variations {
                     self.locks.push(policies::locks(value)?);
                 }
             }
-            key if key == variant::PLACEMENT || key.contains('.') => {
+            key if variant::VALUED.contains(&key) || key.contains('.') => {
                 match self.changes.iter_mut().find(|(known, _)| known == key) {
                     Some((_, known)) => known.extend_from_slice(values),
                     None => self.changes.push((key.to_owned(), values.to_vec())),
                 }
             }
             _ => {
-                let accepted = "protocol, placement, scheduler, barrier, locks, or TABLE.KEY as in a machine's file";
-                return Err(ExperimentError::Vary { key: key.to_owned(), accepted: accepted.to_owned() });
+                let words = variant::VALUED.join(", ");
+                let accepted =
+                    format!("protocol, scheduler, barrier, locks, {words}, or TABLE.KEY as in a machine's file");
+                return Err(ExperimentError::Vary { key: key.to_owned(), accepted });
             }
         }
         Ok(())
+    }
+
+    /// The names of the machine called `name` in all its variations but those of the protocol.
+    pub fn names(&self, name: &str) -> Vec<String> {
+        let changed = |names: Vec<String>, (key, values): &(String, Vec<String>)| {
+            let with_each = |name: String| values.iter().map(move |value| variant::with(&name, key, value));
+            names.into_iter().flat_map(with_each).collect()
+        };
+        self.changes.iter().fold(vec![name.to_owned()], changed)
     }
 
     /// The machine called `name` in all its variations, the protocol varying fastest. Its name does not tell the protocol.
@@ -82,13 +94,8 @@ impl Variations {
     /// # Errors
     /// When there is no such machine, or it cannot have such a protocol or parameter.
     pub fn of(&self, name: &str) -> Result<Vec<Resolved>, DescriptionError> {
-        let changed = |names: Vec<String>, (key, values): &(String, Vec<String>)| {
-            let with_each = |name: String| values.iter().map(move |value| variant::with(&name, key, value));
-            names.into_iter().flat_map(with_each).collect()
-        };
-        let names: Vec<String> = self.changes.iter().fold(vec![name.to_owned()], changed);
         let mut machines = Vec::new();
-        for name in names {
+        for name in self.names(name) {
             let own = variant::resolve(&name)?;
             for protocol in &self.protocols {
                 let mut changed = variant::resolve(&variant::with_protocol(&name, protocol))?;

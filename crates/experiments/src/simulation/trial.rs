@@ -1,104 +1,24 @@
 //! Remedies that are tried: the same program on the same machine, with its pages elsewhere, words of shared lines apart, or one
 //! parameter changed.
 
-use std::collections::{BTreeMap, HashMap};
-
-use diagnose::{Apart, Trial};
+use diagnose::Trial;
+use execution::Relocation;
 use machine::Description;
 use machine::description::PlacementKind;
 use record::Attribution;
-use serde::{Deserialize, Serialize};
-use sim::{Scheduling, SimError, Simulator, SpaceSharing};
-use units::{Bytes, CpuId, NodeId, VirtualAddr};
+use sim::{Scheduling, SpaceSharing};
 
-use super::memory::{Moved, SharedRegion, WORD};
 use super::{Simulation, policies};
 use crate::error::ExperimentError;
 use crate::variant;
 
-/// Where a program's memory is to be, other than it says itself.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Relocation {
-    /// By address, the node of a page.
-    homes: BTreeMap<u64, NodeId>,
-    /// Words that are to be apart from others of their lines, each line's with one processor, on its node.
-    apart: Vec<(Apart, NodeId)>,
-}
-
-impl Relocation {
-    /// Whether all is where the program says.
-    pub fn is_none(&self) -> bool {
-        self.homes.is_empty() && self.apart.is_empty()
+/// Asks for pages where they came to be, if a policy that heeds no wishes put them there.
+fn keep_homes(relocation: &mut Relocation, machine: &mut Description, base: &Attribution) {
+    let heeds_wishes = matches!(machine.os.placement, PlacementKind::Planned | PlacementKind::FirstTouch);
+    if !heeds_wishes {
+        relocation.put(base.pages.iter().filter_map(|page| Some((page.start, page.home?))));
     }
-
-    /// The node that the page which begins at `start` is to be on, if any.
-    pub fn home(&self, start: u64) -> Option<NodeId> {
-        self.homes.get(&start).copied()
-    }
-
-    /// The nodes of a region's pages of `page` bytes, which begins at `start`: as `planned`, but for those that are to be elsewhere.
-    pub fn place(&self, start: u64, page: Bytes, planned: &mut [Option<NodeId>]) {
-        for (&at, &node) in self.homes.range(start..start + planned.len() as u64 * page.0) {
-            planned[((at - start) / page.0) as usize] = Some(node);
-        }
-    }
-
-    /// Makes room for the words that are to be apart: for each processor on pages of its node, for each piece a line. Where each
-    /// line begins.
-    ///
-    /// # Errors
-    /// When a node has no room left.
-    pub fn lay_out(
-        &self,
-        simulator: &mut Simulator,
-        line: Bytes,
-        page: Bytes,
-    ) -> Result<Vec<(Apart, VirtualAddr)>, SimError> {
-        let mut by_user: BTreeMap<CpuId, (NodeId, Vec<Apart>)> = BTreeMap::new();
-        for &(apart, node) in &self.apart {
-            by_user.entry(apart.cpu).or_insert_with(|| (node, Vec::new())).1.push(apart);
-        }
-        let mut laid_out = Vec::with_capacity(self.apart.len());
-        for (node, pieces) in by_user.into_values() {
-            let pages = (pieces.len() as u64 * line.0).div_ceil(page.0);
-            let start = simulator.map(&vec![Some(node); pages as usize])?;
-            let place = |(number, piece)| (piece, VirtualAddr(start.0 + number as u64 * line.0));
-            laid_out.extend(pieces.into_iter().enumerate().map(place));
-        }
-        Ok(laid_out)
-    }
-
-    /// Gives the words of regions that are to be apart lines of their own, on pages of those who use them.
-    ///
-    /// # Errors
-    /// When a node has no room left.
-    pub fn separate(
-        &self,
-        simulator: &mut Simulator,
-        regions: &mut [SharedRegion],
-        line: Bytes,
-        page: Bytes,
-    ) -> Result<(), SimError> {
-        let mut moved: HashMap<usize, Moved> = HashMap::new();
-        for (piece, at) in self.lay_out(simulator, line, page)? {
-            let Some(region) = regions.iter().position(|region| region.contains(piece.line)) else { continue };
-            let own = moved.entry(region).or_insert_with(|| Moved::of(&regions[region], line));
-            own.put(piece.line - regions[region].at(0).0, piece.words, at);
-        }
-        for (region, moved) in moved {
-            regions[region].relocate(moved);
-        }
-        Ok(())
-    }
-
-    /// Pages are asked for where they came to be, if a policy that heeds no wishes put them there.
-    fn keep_homes(&mut self, machine: &mut Description, base: &Attribution) {
-        let heeds_wishes = matches!(machine.os.placement, PlacementKind::Planned | PlacementKind::FirstTouch);
-        if !heeds_wishes {
-            self.homes.extend(base.pages.iter().filter_map(|page| Some((page.start, page.home?))));
-        }
-        machine.os.placement = PlacementKind::Planned;
-    }
+    machine.os.placement = PlacementKind::Planned;
 }
 
 /// The machine, and where a program's memory is on it, if a remedy is tried that a diagnosis of `base`, what the program lost as it
@@ -114,12 +34,12 @@ pub fn remedied(
     let (mut machine, mut relocation) = (machine.clone(), Relocation::default());
     match trial {
         Trial::Place(pages) => {
-            relocation.keep_homes(&mut machine, base);
-            relocation.homes.extend(pages.iter().copied());
+            keep_homes(&mut relocation, &mut machine, base);
+            relocation.put(pages.iter().copied());
         }
         Trial::Separate(pieces) => {
-            relocation.keep_homes(&mut machine, base);
-            relocation.apart = pieces.iter().filter_map(|piece| Some((*piece, base.node_of(piece.cpu)?))).collect();
+            keep_homes(&mut relocation, &mut machine, base);
+            relocation.part(pieces.iter().filter_map(|piece| Some((*piece, base.node_of(piece.cpu)?))));
         }
         Trial::Machine(key, value) => machine = variant::changed(&machine, key, value)?,
         Trial::System(word) => machine = variant::extended(&machine, word)?,
@@ -152,10 +72,3 @@ impl Simulation {
         Ok(self)
     }
 }
-
-/// Bytes of a mask of words from the first on.
-pub(super) fn words_of(mask: u32) -> impl Iterator<Item = usize> {
-    (0..u32::BITS as usize).filter(move |word| mask & 1 << word != 0)
-}
-
-const _: () = assert!(WORD == 8, "masks have a bit for eight bytes");

@@ -54,7 +54,12 @@ const SYSTEMS: [(&str, &[&str]); 9] = [
 ];
 
 /// Slow support of page operations: ten times the traps, 10 us more to copy a page, and higher thresholds (Section 6.2).
-const SLOW: Parameters = &[("os.page_fault_ns", 50_000), ("os.interrupt_ns", 50_000), ("os.shootdown_ns", 5000)];
+const SLOW: Parameters = &[
+    ("os.page_fault_ns", 50_000),
+    ("os.interrupt_ns", 50_000),
+    ("os.shootdown_ns", 5000),
+    ("os.bus_error_ns", 55_000),
+];
 const SLOW_COUNTERS: Parameters = &[("miss_counters.threshold", 1200), ("os.migrate_ns", 10_000)];
 const SLOW_PAGE_CACHE: Parameters =
     &[("page_cache.threshold", 64), ("page_cache.trap_ns", 50_000), ("page_cache.shootdown_ns", 5000)];

@@ -28,8 +28,8 @@ pub use spec::{
     MOST_PROCESSORS, MOST_SOCKETS, MOST_TRANSLATIONS, MOST_VIRTUAL_CHANNELS, MOST_WAYS, MagicSpec, MemoryLinkSpec,
     MemorySpec, MeshSpec, MissCountersSpec, OnDieNetwork, OsSpec, PageCacheSpec, PassTransmission, PlacementKind,
     PrefetchKind, PrefetchSpec, ProcessorModel, ProcessorSpec, Replacement, RingSpec, RouterBypass, RouterSpec,
-    SchedulerSpec, SciRingSpec, SciSpec, ServerSpec, SliceKind, SliceSpec, SocketLinkSpec, SysadSpec, TlbSpec,
-    TopologyKind, TopologySpec, WritePolicy,
+    SchedulerSpec, SciRingSpec, SciSpec, ServerSpec, SliceKind, SliceSpec, SocketLinkSpec, SysadSpec, ThreadOrder,
+    TlbSpec, TopologyKind, TopologySpec, WritePolicy,
 };
 
 use check::{Conflict, check};

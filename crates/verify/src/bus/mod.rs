@@ -55,7 +55,7 @@ pub trait Beyond<B: Bus>: BusAgent<B> + Copy + PartialEq + Default + Send + Sync
 
     /// Calls `visit` with every step that what lies beyond can take, what it leaves there and in memory, and whether it
     /// stores.
-    fn steps(&self, memory: Version, visit: &mut impl FnMut(Self::Step, Self, Version, bool));
+    fn steps(&self, memory: Version, visit: &mut dyn FnMut(Self::Step, Self, Version, bool));
 
     /// Whether a step is an answer to a request of the participant, and not one that may never occur.
     fn is_internal(step: Self::Step) -> bool;
@@ -115,7 +115,7 @@ impl<B: ExploredBus> Beyond<B> for Alone {
 
     fn hand_over(&mut self, _: &mut Version, _: Option<Version>) {}
 
-    fn steps(&self, _: Version, _: &mut impl FnMut(NoStep, Self, Version, bool)) {}
+    fn steps(&self, _: Version, _: &mut dyn FnMut(NoStep, Self, Version, bool)) {}
 
     fn is_internal(step: NoStep) -> bool {
         match step {}
@@ -190,7 +190,7 @@ impl<B: ExploredBus, O: Beyond<B>> Model for BusModel<B, O> {
         BusState::initial()
     }
 
-    fn steps(&self, state: &Self::State, visit: &mut impl FnMut(Self::Step, Result<Self::State, Violation>)) {
+    fn steps(&self, state: &Self::State, visit: &mut dyn FnMut(Self::Step, Result<Self::State, Violation>)) {
         for cpu in self.cpus() {
             self.processor_steps(state, cpu, visit);
             self.bus_step(state, Some(cpu), visit);

@@ -21,7 +21,7 @@ impl<B: ExploredBus, O: Beyond<B>> BusModel<B, O> {
         &self,
         state: &BusState<B, O>,
         cpu: CpuId,
-        visit: &mut impl FnMut(BusStep<B, O>, After<B, O>),
+        visit: &mut dyn FnMut(BusStep<B, O>, After<B, O>),
     ) {
         let started = |start: &dyn Fn(&mut B::CacheLine) -> Started| {
             let mut after = state.clone();
@@ -48,7 +48,7 @@ impl<B: ExploredBus, O: Beyond<B>> BusModel<B, O> {
         &self,
         state: &BusState<B, O>,
         requester: Option<CpuId>,
-        visit: &mut impl FnMut(BusStep<B, O>, After<B, O>),
+        visit: &mut dyn FnMut(BusStep<B, O>, After<B, O>),
     ) {
         let wanted = match requester {
             Some(cpu) => B::request(&state.caches[cpu.index()]),
@@ -116,7 +116,7 @@ impl<B: ExploredBus, O: Beyond<B>> BusModel<B, O> {
     }
 
     /// Visits the steps of what lies beyond the bus.
-    pub(super) fn steps_beyond(&self, state: &BusState<B, O>, visit: &mut impl FnMut(BusStep<B, O>, After<B, O>)) {
+    pub(super) fn steps_beyond(&self, state: &BusState<B, O>, visit: &mut dyn FnMut(BusStep<B, O>, After<B, O>)) {
         state.beyond.steps(state.memory, &mut |step, mut beyond, memory, stores| {
             let old = stores && beyond.contents().is_some_and(|contents| *contents != JUST_STORED);
             let mut after = BusState { beyond, memory, ..state.clone() };

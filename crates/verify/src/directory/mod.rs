@@ -169,7 +169,7 @@ impl<P: Explored> Model for DirectoryModel<P> {
         State::initial(&self.protocol)
     }
 
-    fn steps(&self, state: &State<P>, visit: &mut impl FnMut(Step<P>, Result<State<P>, Violation>)) {
+    fn steps(&self, state: &State<P>, visit: &mut dyn FnMut(Step<P>, Result<State<P>, Violation>)) {
         for line in 0..self.lines {
             for cache in 0..self.caches {
                 self.cache_steps(state, line, cache, visit);

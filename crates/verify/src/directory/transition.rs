@@ -23,7 +23,7 @@ impl<P: Explored> DirectoryModel<P> {
         state: &State<P>,
         line: usize,
         cache: usize,
-        visit: &mut impl FnMut(Step<P>, After<P>),
+        visit: &mut dyn FnMut(Step<P>, After<P>),
     ) {
         let (site, before) = (self.site(line, cache), state.caches[line][cache]);
         if let Some(due) = P::due(&before)
@@ -67,7 +67,7 @@ impl<P: Explored> DirectoryModel<P> {
     }
 
     /// Visits the arrival of every message in flight; equal messages once.
-    pub(super) fn deliveries(&self, state: &State<P>, visit: &mut impl FnMut(Step<P>, After<P>)) {
+    pub(super) fn deliveries(&self, state: &State<P>, visit: &mut dyn FnMut(Step<P>, After<P>)) {
         let words = state.messages();
         for (index, &word) in words.iter().enumerate() {
             let message = P::unpack_message(word);
@@ -147,7 +147,7 @@ impl<P: Explored> DirectoryModel<P> {
 
     /// Delivers a message to the home, with and without congestion if that makes a difference. If the home's store is
     /// exhausted, any line that has entries of it is reclaimed.
-    fn at_home(&self, rest: State<P>, message: &P::Message, step: Step<P>, visit: &mut impl FnMut(Step<P>, After<P>)) {
+    fn at_home(&self, rest: State<P>, message: &P::Message, step: Step<P>, visit: &mut dyn FnMut(Step<P>, After<P>)) {
         let crowded = P::BACKS_OFF.then(|| self.handle(rest.clone(), message, true));
         match self.handle(rest.clone(), message, false) {
             Ok(Handled::Done((after, _))) => visit(step, after),
@@ -196,7 +196,7 @@ impl<P: Explored> DirectoryModel<P> {
     }
 
     /// Reclaims the store entries of one line at the home, each in turn, and then handles the message.
-    fn reclaim(&self, rest: &State<P>, message: &P::Message, step: Step<P>, visit: &mut impl FnMut(Step<P>, After<P>)) {
+    fn reclaim(&self, rest: &State<P>, message: &P::Message, step: Step<P>, visit: &mut dyn FnMut(Step<P>, After<P>)) {
         let (mut tried, mut store) = (0u32, rest.store.clone());
         for random in 0..self.protocol.entries_in_use(&rest.store) {
             let Some(victim) = self.protocol.victim(&mut store, random) else { continue };

@@ -243,7 +243,7 @@ impl<M: Programmable> Model for Running<M> {
         }
     }
 
-    fn steps(&self, state: &Self::State, visit: &mut impl FnMut(Self::Step, Result<Self::State, Violation>)) {
+    fn steps(&self, state: &Self::State, visit: &mut dyn FnMut(Self::Step, Result<Self::State, Violation>)) {
         for line in 0..LINES {
             // Instructions that processors may begin by an access to this line, and for which no step has been found yet.
             let mut hits: [Option<(usize, Instruction)>; MAX_PROCESSORS] = std::array::from_fn(|processor| {

@@ -72,7 +72,7 @@ impl Beyond<Protocol> for Cluster {
         }
     }
 
-    fn steps(&self, memory: Version, visit: &mut impl FnMut(ClusterStep, Self, Version, bool)) {
+    fn steps(&self, memory: Version, visit: &mut dyn FnMut(ClusterStep, Self, Version, bool)) {
         let mut granted = *self;
         if let Some(rights) = granted.device.grant() {
             let memory = granted.contents;

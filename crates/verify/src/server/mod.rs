@@ -158,7 +158,7 @@ impl Model for ServerModel {
         ServerState::initial()
     }
 
-    fn steps(&self, state: &ServerState, visit: &mut impl FnMut(ServerStep, Result<ServerState, Violation>)) {
+    fn steps(&self, state: &ServerState, visit: &mut dyn FnMut(ServerStep, Result<ServerState, Violation>)) {
         for line in 0..self.lines {
             for core in 0..self.cores {
                 self.core_steps(state, line, core, visit);

@@ -37,7 +37,7 @@ impl ServerModel {
         state: &ServerState,
         line: usize,
         core: usize,
-        visit: &mut impl FnMut(ServerStep, After),
+        visit: &mut dyn FnMut(ServerStep, After),
     ) {
         let (site, before) = (Self::core_site(core, line), state.lines[line].cores[core]);
         let named = |step: fn(u8, u8) -> ServerStep| step(core as u8, line as u8);
@@ -59,7 +59,7 @@ impl ServerModel {
     }
 
     /// Visits the replacements of a line.
-    pub(super) fn replacements(&self, state: &ServerState, line: usize, visit: &mut impl FnMut(ServerStep, After)) {
+    pub(super) fn replacements(&self, state: &ServerState, line: usize, visit: &mut dyn FnMut(ServerStep, After)) {
         for cluster in 0..self.clusters {
             let site = Self::agent_site(cluster, line);
             let before = state.lines[line].agents[cluster];
@@ -95,7 +95,7 @@ impl ServerModel {
 
     /// Visits the arrival of every message that can arrive: in channels that keep order, of the first, and of those that
     /// pass a request that waits; equal messages once.
-    pub(super) fn deliveries(&self, state: &ServerState, visit: &mut impl FnMut(ServerStep, After)) {
+    pub(super) fn deliveries(&self, state: &ServerState, visit: &mut dyn FnMut(ServerStep, After)) {
         let words = state.messages();
         let mut held = None;
         for (index, &word) in words.iter().enumerate() {
@@ -117,7 +117,7 @@ impl ServerModel {
         state: &ServerState,
         index: usize,
         message: &Message,
-        visit: &mut impl FnMut(ServerStep, After),
+        visit: &mut dyn FnMut(ServerStep, After),
     ) -> bool {
         if self.lacks_room(state, message) {
             return false;
@@ -163,7 +163,7 @@ impl ServerModel {
     }
 
     /// Visits the arrival of a message at the home, which may snoop opportunistically.
-    fn deliver_home(&self, rest: &ServerState, message: &Message, visit: &mut impl FnMut(ServerStep, After)) -> bool {
+    fn deliver_home(&self, rest: &ServerState, message: &Message, visit: &mut dyn FnMut(ServerStep, After)) -> bool {
         let line = message.line.index();
         let may_choose = matches!(self.design.home, HomeKind::Directory { .. }) && message.kind.lane() == Lane::Request;
         let mut done = None;

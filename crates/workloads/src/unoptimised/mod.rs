@@ -7,11 +7,12 @@
 
 mod thread;
 
-pub use thread::Unoptimised;
+pub use thread::{Frame, Unoptimised};
 
 use crate::blocks::Blocks;
 use crate::parameter::{Parameter, Settings};
 use crate::program::{RegionPlan, Shape, Wrong};
+use crate::recording::{Record, RecordedRegion, Recording};
 use crate::registry::{ProgramError, Workload};
 use crate::thread::Thread;
 
@@ -130,15 +131,21 @@ impl Compiled {
         if !self.code.is_plain() && number + 1 == count { FRAMES } else { self.program.region_name(number) }
     }
 
-    /// As [`Workload::run`].
-    pub fn run<T: Thread>(&self, shape: &Shape, regions: &[T::Region], thread: &mut T) -> u64 {
-        match regions.split_last() {
+    /// As [`Workload::run`], recorded if there is a record. Programs are compiled twice for a kind of thread: as they are, and
+    /// for all that may come between program and processor.
+    pub fn run<T: Thread>(&self, shape: &Shape, regions: &[T::Region], thread: &mut T, record: Option<Record>) -> u64 {
+        if self.code.is_plain() && record.is_none() {
+            return self.program.run(shape, regions, thread);
+        }
+        let regions = RecordedRegion::of(regions, record.as_ref());
+        let (own, frame) = match regions.split_last() {
             Some((frames, own)) if !self.code.is_plain() => {
                 let first = self.code.frames(shape).word(thread.number(), 0);
-                self.program.run(shape, own, &mut Unoptimised::new(thread, self.code, frames, first))
+                (own, Some(Frame { code: self.code, frames, first }))
             }
-            _ => self.program.run(shape, regions, thread),
-        }
+            _ => (&regions[..], None),
+        };
+        self.program.run(shape, own, &mut Unoptimised::new(&mut Recording::new(thread, record), frame))
     }
 
     /// As [`Workload::check`].

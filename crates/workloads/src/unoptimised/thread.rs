@@ -10,12 +10,22 @@ const WHOLE: i64 = 1000;
 /// Repeated loads of shared data that are kept back for stores, in thousandths: more than a store takes in any program here.
 const RESERVE: i64 = 64 * WHOLE;
 
+/// Unoptimised code and the private data of a thread that runs it.
+pub struct Frame<'r, R> {
+    /// The code.
+    pub code: Code,
+    /// The frames of all threads.
+    pub frames: &'r R,
+    /// The first word of the thread's own.
+    pub first: usize,
+}
+
 /// A thread that issues, around the program's references on the thread within, the instructions and private references of a
-/// [`Code`]. Waiting threads issue none.
+/// [`Code`]. Waiting threads issue none. Without a frame, code is optimised, and nothing is added.
 pub struct Unoptimised<'t, T: Thread> {
     thread: &'t mut T,
     code: Code,
-    frames: &'t T::Region,
+    frames: Option<&'t T::Region>,
     /// The first word of its frame, the words in it, and that of the next private reference.
     first: usize,
     words: usize,
@@ -31,8 +41,10 @@ pub struct Unoptimised<'t, T: Thread> {
 }
 
 impl<'t, T: Thread> Unoptimised<'t, T> {
-    /// `thread` with the code `code` and the frame that begins at word `first` of `frames`.
-    pub fn new(thread: &'t mut T, code: Code, frames: &'t T::Region, first: usize) -> Self {
+    /// `thread` with the code and the private data of `frame`.
+    pub fn new(thread: &'t mut T, frame: Option<Frame<'t, T::Region>>) -> Self {
+        let (code, frames, first) = frame
+            .map_or_else(|| (Code::default(), None, 0), |Frame { code, frames, first }| (code, Some(frames), first));
         let words = (code.frame as usize / WORD).max(1);
         let [loads, stores, others, reloads, restores] = [0; 5];
         Self { thread, code, frames, first, words, next: 0, loads, stores, others, reloads, restores }
@@ -55,19 +67,23 @@ impl<'t, T: Thread> Unoptimised<'t, T> {
         self.loads += count * loads;
         self.stores += count * stores;
         self.others += count * (code.instructions as i64 - loads - stores) - i64::from(references) * WHOLE;
-        while self.loads >= WHOLE {
-            self.loads -= WHOLE;
-            let word = self.local();
-            self.thread.load_private(self.frames, word);
+        if let Some(frames) = self.frames {
+            while self.loads >= WHOLE {
+                self.loads -= WHOLE;
+                let word = self.local();
+                self.thread.load_private(frames, word);
+            }
         }
         if self.others >= WHOLE {
             self.thread.instructions((self.others / WHOLE) as u32);
             self.others %= WHOLE;
         }
-        while self.stores >= WHOLE {
-            self.stores -= WHOLE;
-            let word = self.local();
-            self.thread.store_private(self.frames, word);
+        if let Some(frames) = self.frames {
+            while self.stores >= WHOLE {
+                self.stores -= WHOLE;
+                let word = self.local();
+                self.thread.store_private(frames, word);
+            }
         }
     }
 
@@ -188,7 +204,11 @@ impl<T: Thread> Thread for Unoptimised<'_, T> {
     /// Dependent instructions become independent ones among the private references that their operands come from.
     #[inline]
     fn work(&mut self, cycles: u32) {
-        self.issue(cycles, 0);
+        if self.frames.is_some() {
+            self.issue(cycles, 0);
+        } else {
+            self.thread.work(cycles);
+        }
     }
 
     fn barrier(&mut self) {
@@ -318,7 +338,7 @@ mod tests {
     #[test]
     fn references_and_instructions_are_exactly_in_proportion() {
         let mut inner = Counting::default();
-        let mut thread = Unoptimised::new(&mut inner, CODE, &(), 16);
+        let mut thread = Unoptimised::new(&mut inner, Some(Frame { code: CODE, frames: &(), first: 16 }));
         iterate(&mut thread, 999);
         // 1000 times five of the program's own instructions, of which 999 times two and one are shared references.
         assert_eq!((inner.shared, inner.loads.len(), inner.stores.len()), (1999, 12_000, 2000));
@@ -332,7 +352,7 @@ mod tests {
     fn what_a_thread_repeats_of_its_own_data_is_private() {
         let mut inner = Counting::default();
         let code = Code { shared_loads: 2500, shared_stores: 4000, private_loads: 0, private_stores: 0, ..CODE };
-        let mut thread = Unoptimised::new(&mut inner, code, &(), 0);
+        let mut thread = Unoptimised::new(&mut inner, Some(Frame { code, frames: &(), first: 0 }));
         for _ in 0..1998 {
             assert_eq!(thread.load_own(&(), 3), 7);
         }
@@ -345,7 +365,7 @@ mod tests {
     fn repeated_references_are_instructions_like_others() {
         let mut inner = Counting::default();
         let code = Code { shared_loads: 2500, shared_stores: 4000, ..CODE };
-        let mut thread = Unoptimised::new(&mut inner, code, &(), 0);
+        let mut thread = Unoptimised::new(&mut inner, Some(Frame { code, frames: &(), first: 0 }));
         iterate(&mut thread, 999);
         // Of the loads, 64 are kept back, of which three stand between the four stores.
         assert_eq!(inner.shared, 1998 * 5 / 2 + 4 - (64 - 3));

@@ -153,8 +153,11 @@ impl Course {
     /// Double word by double word, loads from the arrays `read` and a store to the array `written`.
     fn whole_lines(&self, thread: &mut Thread<'_>, read: &[u64], written: u64) -> u64 {
         let Task { elements, stride, first, count, .. } = self.task;
-        for step in first..first + count {
-            let line = step % elements;
+        for taken in 0..count {
+            if taken % STOP_INTERVAL == 0 && self.stop(thread).is_break() {
+                return taken;
+            }
+            let line = (first + taken) % elements;
             for word in 0..stride.0 / WORD {
                 let at = |array: u64| self.element(array * elements + line).offset(word * WORD);
                 for &array in read {

@@ -74,7 +74,7 @@ pub(super) struct RestartFlags {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Arrays and lists")]
 pub(super) struct ArrayFlags {
-    /// Array size of area-read, loaded-read and P3 experiments, in KiB [default: 32768 in a simulation, 65536 on this
+    /// Array size of area-read, loaded-read, loaded-triad and P3 experiments, in KiB [default: 32768 in a simulation, 65536 on this
     /// computer].
     #[arg(long, value_name = "KIB")]
     array: Option<Kib>,

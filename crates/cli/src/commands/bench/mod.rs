@@ -31,6 +31,7 @@ use flags::{ArrayFlags, HostFlags, RestartFlags};
   lmbench-cas ping-pong                       compare-and-swap; one-way latency of a line handed back and forth
   area-read                                   latency of random accesses to an array (--array, --stride)
   loaded-read                                 loaded latency, with traffic of other CPUs (--traffic, --pause)
+  loaded-triad                                the same, the other CPUs running STREAM's triad
   p3-ru p3-rmw                                one point of a P3 diagram (--array, --stride)
 
 Examples:

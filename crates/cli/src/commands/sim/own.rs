@@ -290,6 +290,24 @@ impl OwnFlags {
         }
     }
 
+    /// Runs the program again on a machine, with its pages elsewhere, unseen: its record, or why there is none.
+    pub fn again(
+        &self,
+        launch: &Launch,
+        cpus: Option<u16>,
+        common: &Common,
+    ) -> impl Fn(&Description, &Relocation) -> Result<SimulationRow, String> {
+        let (policies, seed) = (common.policies.clone(), common.seed);
+        move |machine, relocation| {
+            let processors = OwnProgram::processors(machine, cpus).map_err(|error| error.to_string())?;
+            let launch = launch.on(processors.len());
+            let common = Common { seed, policies: policies.clone(), ..Common::default() };
+            let request = self.request(&launch, machine, cpus, &common);
+            let run = launch.run_unseen(Request { relocation: relocation.clone(), ..request });
+            completed(run.map_err(|error| error.to_string())?)
+        }
+    }
+
     /// Tries what can be tried of the remedies that `found` proposes: the program runs again, unseen.
     ///
     /// # Errors
@@ -302,7 +320,6 @@ impl OwnFlags {
         cpus: Option<u16>,
         common: &Common,
     ) -> Result<(), Failure> {
-        let launch = &on(launch, machine, cpus)?;
         let failed = FailedTrials::default();
         let again = |machine: &Description, relocation: &Relocation, policy: Option<(&str, &str)>| {
             let mut policies = common.policies.clone();
@@ -312,23 +329,25 @@ impl OwnFlags {
                 None => {}
             }
             let common = Common { seed: common.seed, policies, ..Common::default() };
-            let request = self.request(launch, machine, cpus, &common);
-            let run = launch.run_unseen(Request { relocation: relocation.clone(), ..request });
-            let answer = run.map_err(|error| failed.note(error.to_string())).ok()?;
-            if let Some(error) = answer.error {
-                failed.note(error);
-                return None;
-            }
-            if answer.status != 0 {
-                failed.note(format!("exit status {}", answer.status));
-            }
-            Some(answer.row.filter(|_| answer.status == 0)?.time_ns)
+            let row = self.again(launch, cpus, &common)(machine, relocation);
+            Some(row.map_err(|problem| failed.note(problem)).ok()?.time_ns)
         };
         let tried = progress::growing("simulations", |told| found.try_own(machine, again, told));
         for problem in failed.told() {
             eprintln!("note: {}: trial of a remedy failed: {problem}", launch.name());
         }
         tried.map_err(Failure::run)
+    }
+}
+
+/// The record of a run that came to its end, or why it did not.
+fn completed(answer: Answer) -> Result<SimulationRow, String> {
+    match answer {
+        Answer { error: Some(error), .. } => Err(error),
+        Answer { interrupted: true, .. } => Err("interrupted".to_owned()),
+        Answer { status: 0, row: Some(row), .. } => Ok(row),
+        Answer { status: 0, .. } => Err("no record was written".to_owned()),
+        Answer { status, .. } => Err(format!("exit status {status}")),
     }
 }
 

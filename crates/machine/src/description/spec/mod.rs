@@ -29,7 +29,7 @@ pub use network::{
 };
 pub use node::{MOST_MISSES, MOST_TRANSLATIONS};
 pub use node::{MemorySpec, ProcessorModel, ProcessorSpec, SysadSpec, TlbSpec};
-pub use os::{DomainTopology, OsSpec, PlacementKind};
+pub use os::{DomainTopology, OsSpec, PlacementKind, ThreadOrder};
 pub use scheduler::SchedulerSpec;
 pub use sci::{PassTransmission, SciRingSpec, SciSpec};
 pub use server::{

@@ -47,8 +47,30 @@ impl Alternatives for DomainTopology {
         &[(Self::Any, "any"), (Self::Cluster, "cluster"), (Self::Cube, "cube")];
 }
 
+/// The order in which threads take processors.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ThreadOrder {
+    /// The order of their numbers, so that a node is filled before the next one (OpenMP's `close`).
+    Compact,
+    /// At equal distances over the whole machine, neighbouring threads near each other (OpenMP's `spread`).
+    Spread,
+    /// The sockets in turn, within a socket the nodes, within a node the core clusters.
+    Scatter,
+    /// The core clusters in turn, in the order of their numbers; the nodes where there are none.
+    Clusters,
+}
+
+impl Alternatives for ThreadOrder {
+    const WORDS: &'static [(Self, &'static str)] = &[
+        (Self::Compact, "compact"),
+        (Self::Spread, "spread"),
+        (Self::Scatter, "scatter"),
+        (Self::Clusters, "clusters"),
+    ];
+}
+
 section! {
-    /// Pages: their placement, migration and replication, and the cost of these for processors.
+    /// Pages: their placement, migration and replication, and the cost of these for processors. Threads: their processors.
     OsSpec in "os" {
         /// The placement policy.
         placement: PlacementKind = "placement", choice::<PlacementKind>();
@@ -62,6 +84,8 @@ section! {
         domain_affinity_node: u32 = "domain_affinity_node", count(0, MOST_PROCESSORS - 1);
         /// Whether frames are chosen so that consecutive pages map to consecutive sets of the secondary cache.
         page_colouring: bool = "page_colouring", Flag;
+        /// The order in which threads take processors, unless a scheduler or `placement = "mld"` decides.
+        threads: ThreadOrder = "threads", choice::<ThreadOrder>(), or ThreadOrder::Compact;
         /// The processor's time for a first touch: the trap, allocating a frame, zeroing it, and the return.
         page_fault: Duration = "page_fault_ns", ns(0.0, 1e9);
         /// Whether pages that have been placed move to the node that touches them first in the measured part of the program, which is

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use sim::{Cause, Thread};
 use workloads::{Barrier, SPIN};
 
-use super::memory::SharedRegion;
+use crate::memory::SharedRegion;
 
 /// A thread of a program on a simulated processor.
 pub struct SimulatedThread<'t, 'y> {

@@ -6,7 +6,7 @@ use sim::{SimError, Simulator};
 use units::{Bytes, NodeId, VirtualAddr};
 use workloads::RegionPlan;
 
-use super::trial::{Relocation, words_of};
+use crate::relocation::{Relocation, words_of};
 
 /// Bytes in a word.
 pub const WORD: u64 = 8;

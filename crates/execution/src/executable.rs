@@ -4,10 +4,23 @@ use std::path::Path;
 use std::sync::Arc;
 
 use workloads::{
-    Compiled, Parameter, ProgramError, RegionPlan, Replay, ReplayError, Settings, Shape, Thread, Workload, Wrong,
+    Compiled, Parameter, ProgramError, Record, RecordedRegion, Recording, RegionPlan, Replay, ReplayError, Settings,
+    Shape, Workload, Wrong,
 };
 
-use crate::error::ExperimentError;
+use crate::memory::SharedRegion;
+use crate::thread::SimulatedThread;
+
+/// Why there is nothing to run.
+#[derive(Debug, thiserror::Error)]
+pub enum ExecutableError {
+    /// There is no such program, or it cannot have such parameters.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// A trace of references cannot be read or replayed.
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
+}
 
 /// What can be run.
 #[derive(Clone, Debug)]
@@ -35,7 +48,7 @@ impl Executable {
     ///
     /// # Errors
     /// When there is neither, the program cannot have such parameters, or the trace cannot be read.
-    pub fn named(name: &str, settings: &Settings) -> Result<Self, ExperimentError> {
+    pub fn named(name: &str, settings: &Settings) -> Result<Self, ExecutableError> {
         let path = Path::new(name);
         match Compiled::new(name, settings) {
             Err(ProgramError::Unknown { .. }) if path.exists() => {
@@ -95,11 +108,22 @@ impl Executable {
         }
     }
 
-    /// What one thread does. Returns how many loads gave what they must not give.
-    pub fn run<T: Thread>(&self, shape: &Shape, regions: &[T::Region], thread: &mut T) -> u64 {
+    /// What one thread does, recorded if there is a record. Returns how many loads gave what they must not give. Programs are compiled
+    /// here for simulated threads: this takes no other.
+    pub fn run(
+        &self,
+        shape: &Shape,
+        regions: &[SharedRegion],
+        thread: &mut SimulatedThread<'_, '_>,
+        record: Option<Record>,
+    ) -> u64 {
         match self {
-            Self::BuiltIn(compiled) => compiled.run(shape, regions, thread),
-            Self::Replay(replay) => replay.run(shape, regions, thread),
+            Self::BuiltIn(compiled) => compiled.run(shape, regions, thread, record),
+            Self::Replay(replay) if record.is_none() => replay.run(shape, regions, thread),
+            Self::Replay(replay) => {
+                let recorded = RecordedRegion::of(regions, record.as_ref());
+                replay.run(shape, &recorded, &mut Recording::new(thread, record))
+            }
         }
     }
 
@@ -115,7 +139,7 @@ impl Executable {
     ///
     /// # Errors
     /// Why it could not.
-    pub fn read_to_the_end(&self) -> Result<(), ExperimentError> {
+    pub fn read_to_the_end(&self) -> Result<(), ExecutableError> {
         match self {
             Self::BuiltIn(_) => Ok(()),
             Self::Replay(replay) => replay.take_failure().map_or(Ok(()), |error| Err(ReplayError::from(error).into())),

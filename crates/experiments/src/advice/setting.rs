@@ -1,0 +1,111 @@
+//! A setting that can be tried: a dimension, what it changes of the simulated machine, and how it is got on a real one.
+
+use execution::Relocation;
+
+/// What a setting is about.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Dimension {
+    /// The nodes of the program's pages.
+    Placement,
+    /// A mode of the machine, which its firmware sets.
+    MemoryMode,
+    /// Hardware prefetchers.
+    Prefetchers,
+    /// The processors of the program's threads.
+    Threads,
+}
+
+impl Dimension {
+    /// All, in the order in which they are tried.
+    pub const ALL: [Self; 4] = [Self::Placement, Self::MemoryMode, Self::Prefetchers, Self::Threads];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Placement => "placement",
+            Self::MemoryMode => "memory-mode",
+            Self::Prefetchers => "prefetchers",
+            Self::Threads => "threads",
+        }
+    }
+}
+
+/// The means by which a setting is got.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Means {
+    /// What is set in the firmware, or of the operating system, before the program starts.
+    pub before: Option<String>,
+    /// Variables of the environment.
+    pub environment: Option<String>,
+    /// The words before the program's own: a command, and its flags.
+    pub launcher: Vec<String>,
+    /// What is changed in the program.
+    pub program: Option<String>,
+}
+
+/// The flag of `numactl` that binds threads to nodes.
+pub(super) const BOUND: &str = "--cpunodebind=";
+
+/// A setting.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Setting {
+    /// What it is about.
+    pub dimension: Dimension,
+    /// In words.
+    pub label: String,
+    /// Changes of the machine, as they stand behind its name ([`crate::variant`]).
+    pub changes: Vec<String>,
+    /// Pages that are elsewhere than the machine would place them.
+    pub relocation: Relocation,
+    /// How it is got.
+    pub means: Means,
+}
+
+impl Setting {
+    /// One that is no more than changes of the machine.
+    pub(super) fn of(dimension: Dimension, label: impl Into<String>, changes: &[&str], means: Means) -> Self {
+        let changes = changes.iter().map(|&change| change.to_owned()).collect();
+        Self { dimension, label: label.into(), changes, relocation: Relocation::default(), means }
+    }
+}
+
+/// The command line that gets all of `settings` for the program that is started by `command`, after what is to be set before.
+pub fn command_of(settings: &[&Setting], command: &str) -> String {
+    let moves_threads = settings.iter().any(|setting| setting.dimension != Dimension::Placement);
+    let mut before: Vec<&str> = settings.iter().filter_map(|setting| setting.means.before.as_deref()).collect();
+    before.extend(settings.iter().filter_map(|setting| setting.means.program.as_deref()));
+    let mut words: Vec<&str> = settings.iter().filter_map(|setting| setting.means.environment.as_deref()).collect();
+    // Threads that are bound to a node cannot be elsewhere, nor is a node the same where the machine is divided otherwise.
+    let launchers = settings.iter().flat_map(|setting| &setting.means.launcher).map(String::as_str);
+    words.extend(launchers.filter(|word| !(moves_threads && word.starts_with(BOUND))));
+    if words.is_empty() && !before.is_empty() {
+        return before.join("; ");
+    }
+    words.push(command);
+    let line = words.join(" ");
+    before.push(&line);
+    before.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_together_make_one_command_line() {
+        let means = |before: &str, environment: &str, launcher: &[&str]| Means {
+            before: Some(before.to_owned()).filter(|text| !text.is_empty()),
+            environment: Some(environment.to_owned()).filter(|text| !text.is_empty()),
+            launcher: launcher.iter().map(|&word| word.to_owned()).collect(),
+            program: None,
+        };
+        let bound = ["numactl", "--cpunodebind=0", "--membind=0"];
+        let placed = Setting::of(Dimension::Placement, "", &[], means("", "", &bound));
+        let mode = Setting::of(Dimension::MemoryMode, "", &[], means("BIOS: SNC on", "", &[]));
+        let threads = Setting::of(Dimension::Threads, "", &[], means("", "OMP_PROC_BIND=spread", &[]));
+        assert_eq!(command_of(&[&placed], "./fft -p4"), "numactl --cpunodebind=0 --membind=0 ./fft -p4");
+        assert_eq!(command_of(&[&mode], "./fft"), "BIOS: SNC on");
+        let together = command_of(&[&placed, &mode, &threads], "./fft");
+        assert_eq!(together, "BIOS: SNC on; OMP_PROC_BIND=spread numactl --membind=0 ./fft");
+    }
+}

@@ -1,0 +1,45 @@
+//! Advice: the settings of a machine that were tried, the fastest first.
+
+use record::AdviceRow;
+
+use crate::{Cell, Column, Table, Tone};
+
+/// A line per setting, and in notes below which command or firmware setting gets those that gain at least `worth_pct` percent, or that
+/// none does. `runs` are all runs that were made.
+pub fn advice(rows: &[AdviceRow], runs: usize, worth_pct: f64) -> Table {
+    let columns = vec![
+        Column::number("#", ""),
+        Column::prose("setting"),
+        Column::number("time", "ms"),
+        Column::number("gain", "% of time"),
+        Column::number("local", "% of misses").detail(1),
+        Column::number("misses", "thousands").detail(2),
+        Column::number("a miss", "ns").detail(3),
+    ];
+    let title = rows.first().map(|row| format!("{} on {} processors of {}", row.program, row.cpus, row.machine));
+    let mut table = Table::new(title.unwrap_or_default(), columns).named_by(2);
+    for row in rows {
+        let tone = if row.gain_pct >= worth_pct { Tone::Good } else { Tone::Plain };
+        table.row([
+            row.rank.to_string().into(),
+            row.setting.clone().into(),
+            format!("{:.3}", row.time_ns / 1e6).into(),
+            Cell::new(format!("{:.1}", row.gain_pct), tone),
+            format!("{:.1}", row.local_pct).into(),
+            format!("{:.1}", row.secondary_misses as f64 / 1e3).into(),
+            row.miss_latency_ns.map_or_else(Cell::default, |latency| format!("{latency:.0}").into()),
+        ]);
+    }
+    let gaining = rows.iter().filter(|row| row.gain_pct >= worth_pct);
+    for row in gaining.clone() {
+        if let Some(means) = &row.means {
+            table.note(format!("{}. {means}", row.rank));
+        }
+    }
+    if gaining.count() == 0 {
+        table.note(format!("nothing gains: no setting is at least {worth_pct:.0} % faster than the present one"));
+    }
+    let runs = if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") };
+    table.note(format!("{runs}; gain: reduction of the time that the program takes as it is"));
+    table
+}
