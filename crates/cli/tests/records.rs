@@ -12,7 +12,7 @@ use common::{ccnuma_in, printed};
 use serde_json::{Value, json};
 
 /// Every command that writes records, small, by the name of its files; `OUT` is where `--json=NAME.jsonl --csv=NAME.csv` goes.
-const COMMANDS: [(&str, &str); 24] = [
+const COMMANDS: [(&str, &str); 25] = [
     (
         "bench",
         "bench -m origin2000-r12k-300-8p OUT --local 0 --local 2 --iterations 2 --lines 64 lmbench-read bwmp-read",
@@ -23,6 +23,7 @@ const COMMANDS: [(&str, &str); 24] = [
     ("fit", "fit -m origin2000-r12k-300-8p --model remote --data-out data.jsonl OUT"),
     ("refit", "fit data.jsonl --model remote OUT"),
     ("sim", "sim -m flash-4p -m bitmap OUT --stats --causes private producer-consumer --lines 8 --rounds 2 --cpus 2,4"),
+    ("advice", "advise -m flash-4p OUT --only placement producer-consumer --lines 8 --rounds 2 --cpus 2"),
     ("programs", "sim --list OUT"),
     ("sweep", "sweep study.toml --list OUT"),
     ("findings", "diagnose -m flash-4p OUT --no-trials counters"),

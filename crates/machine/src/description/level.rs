@@ -59,6 +59,8 @@ pub struct CachePort {
     pub common_edge_start: bool,
     /// Its cycles for a tag check.
     pub tag_check_cycles: u32,
+    /// Its cycles from one tag check to the next; 0: one begins when the last is done.
+    pub tag_interval_cycles: u32,
     /// Its cycles for a mispredicted way.
     pub way_miss_cycles: u32,
     /// Its cycles for a store that the level inside passes on, after the tag check.
@@ -93,6 +95,7 @@ macro_rules! from_table {
                         inner_writeback_cycles: spec.inner_writeback_cycles,
                         common_edge_start: spec.common_edge_start,
                         tag_check_cycles: spec.tag_check_cycles,
+                        tag_interval_cycles: spec.tag_interval_cycles,
                         way_miss_cycles: spec.way_miss_cycles,
                         store_cycles: spec.store_cycles,
                     }),
@@ -145,6 +148,7 @@ impl Description {
             inner_writeback_cycles: 0,
             common_edge_start: false,
             tag_check_cycles: port.tag_check_cycles,
+            tag_interval_cycles: 0,
             way_miss_cycles: 0,
             store_cycles: 0,
         });

@@ -75,9 +75,9 @@ impl Processor {
         let level = self.timing.coherent();
         let bus = &mut self.buses[self.timing.outermost];
         let start = bus.start(now, level.grid);
-        let length = level.tag_check + if self.caches.predicts(line.0) { Duration::ZERO } else { level.other_way };
-        bus.hold(start, length);
-        start + length
+        let wrong_way = if self.caches.predicts(line.0) { Duration::ZERO } else { level.other_way };
+        bus.hold(start, level.tag_interval + wrong_way);
+        start + level.tag_check + wrong_way
     }
 
     /// The time at which this processor has answered an invalidation of `line` that arrives at `now`. With a miss on

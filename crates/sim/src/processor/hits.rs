@@ -14,12 +14,11 @@ impl Processor {
         usize::from(!self.timing.special_hits && !self.caches.is_holder(0))
     }
 
-    /// The times of a tag check of the line of `block` in `level`, in the predicted way or not.
+    /// The additional time of a tag check of the line of `block` in `level`, if it is not in the predicted way.
     #[inline]
-    fn tag_check(&mut self, level: usize, block: u64) -> Duration {
-        let timing = &self.timing.levels[level];
+    fn wrong_way(&mut self, level: usize, block: u64) -> Duration {
         let predicted = self.caches.look_up(level, block).is_some_and(|(_, predicted)| predicted);
-        timing.tag_check + if predicted { Duration::ZERO } else { timing.other_way }
+        if predicted { Duration::ZERO } else { self.timing.levels[level].other_way }
     }
 
     /// A reference to `block` that misses in the primary cache checks the tags of the levels beyond it, before level `end`. Returns
@@ -28,10 +27,11 @@ impl Processor {
     pub(super) fn check_tags(&mut self, block: u64, end: usize) -> Time {
         let mut ready = self.time + self.timing.primary_hit;
         for level in 1..end {
-            let start = self.buses[level].start(ready, self.timing.levels[level].grid);
-            let length = self.tag_check(level, block);
-            self.buses[level].hold(start, length);
-            ready = start + length;
+            let (start, wrong_way) =
+                (self.buses[level].start(ready, self.timing.levels[level].grid), self.wrong_way(level, block));
+            let timing = &self.timing.levels[level];
+            self.buses[level].hold(start, timing.tag_interval + wrong_way);
+            ready = start + timing.tag_check + wrong_way;
         }
         ready
     }
@@ -59,15 +59,18 @@ impl Processor {
         let misses = &self.misses;
         let reserved = |place| misses.reserves(place);
         self.caches.bring_in((block, level), (state, version), access.writes(), &reserved, &mut self.random);
-        let mut held = timing.tag_check + wrong_way;
-        if access == Access::Store {
-            held += timing.store;
-        }
+        let mut longer = wrong_way + if access == Access::Store { timing.store } else { Duration::ZERO };
         if level > 0 {
-            held += timing.inner_writeback * u64::from(self.write_displaced(level, value_at));
-            self.buses[level].hold(start, held);
+            longer += timing.inner_writeback * u64::from(self.write_displaced(level, value_at));
+            self.buses[level].hold(start, timing.tag_interval + longer);
         }
-        self.settle_hit(level, block, access, value_at, if level == 0 { value_at } else { start + held });
+        self.settle_hit(
+            level,
+            block,
+            access,
+            value_at,
+            if level == 0 { value_at } else { start + timing.tag_check + longer },
+        );
         self.evict_displaced(self.time);
     }
 

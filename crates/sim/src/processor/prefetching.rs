@@ -87,9 +87,8 @@ impl Processor {
         let mut checked = self.time;
         if outermost > 0 {
             let start = self.buses[outermost].start(self.time, level.grid);
-            let length = level.tag_check + level.other_way;
-            self.buses[outermost].hold(start, length);
-            checked = start + length;
+            self.buses[outermost].hold(start, level.tag_interval + level.other_way);
+            checked = start + level.tag_check + level.other_way;
         }
         let access = Access::ReadPrefetch;
         self.post(checked + self.timing.miss_to_request, PostKind::Request(access), line, CachedCopy::default());

@@ -15,6 +15,8 @@ pub struct LevelTiming {
     pub hit: Duration,
     /// Tag check of the predicted way.
     pub tag_check: Duration,
+    /// The time from one tag check to the next.
+    pub tag_interval: Duration,
     /// Tag check of the other way.
     pub other_way: Duration,
     /// Accesses start at edges of this clock.
@@ -184,6 +186,7 @@ impl LevelTiming {
     const NONE: Self = Self {
         hit: Duration::ZERO,
         tag_check: Duration::ZERO,
+        tag_interval: Duration::ZERO,
         other_way: Duration::ZERO,
         grid: Grid::ANY,
         inner_writeback: Duration::ZERO,
@@ -202,6 +205,11 @@ impl LevelTiming {
         Self {
             hit: if is_primary { Duration::ZERO } else { cycle * u64::from(level.hit_cycles) },
             tag_check: bus * u64::from(port.tag_check_cycles),
+            tag_interval: bus
+                * u64::from(match port.tag_interval_cycles {
+                    0 => port.tag_check_cycles,
+                    cycles => cycles,
+                }),
             other_way: if port.way_prediction { bus * u64::from(port.way_miss_cycles) } else { Duration::ZERO },
             grid: Grid::new(if port.common_edge_start { common_edge(cycle, bus) } else { bus }),
             inner_writeback: bus * u64::from(port.inner_writeback_cycles),

@@ -150,6 +150,8 @@ macro_rules! outer_level {
                 hit_cycles: u32 = "hit_cycles", cycles(1, 100);
                 /// Cache bus cycles of a tag check.
                 tag_check_cycles: u32 = "tag_check_cycles", cycles(1, 100);
+                /// Cache bus cycles from one tag check to the next of a pipelined cache; 0: one begins when the last is done.
+                tag_interval_cycles: u32 = "tag_interval_cycles", cycles(0, 100), or 0;
                 /// Cache bus cycles of a store that the level inside passes on, after the tag check.
                 store_cycles: u32 = "store_cycles", cycles(0, 100), or 0;
                 /// Cache bus cycles of a mispredicted way.
