@@ -89,7 +89,7 @@ fn a_loop_like_streams_reaches_the_bandwidth_of_its_mix() {
     near(rates(&built, "8", "serial")[0], traffic(folder, &all), 15.0, "first touch by one of eight threads");
     // One processor waits for its own instructions as well, of which compiled code has more than the kernel of the experiment.
     let (one, kernel) = (rates(&built, "1", "parallel")[0], traffic(folder, "--local 0 --local 1"));
-    assert!(one > 0.7 * kernel && one < kernel, "one thread: {one} against {kernel} MB/s");
+    assert!(one > 0.75 * kernel && one < kernel, "one thread: {one} against {kernel} MB/s");
 }
 
 /// STREAM itself (McCalpin), whose source the variable names: with and without first touch, each of its results is right.

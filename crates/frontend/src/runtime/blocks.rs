@@ -2,9 +2,9 @@
 //! time that the block runs.
 //!
 //! With `-fsanitize-coverage=trace-pc` the compiler puts a call at the beginning of every basic block. From there to the end of the
-//! block the code is decoded once. What instrumentation has added is not counted (a call, and its argument), nor are references,
-//! which are instructions by themselves. What is left of the compiler's extra moves around such calls is counted: the number is
-//! an estimate, a little too high.
+//! block the code is decoded once. What instrumentation has added is not counted (a call, and its argument, and moves that only keep a
+//! value across calls: [`super::pipeline`]), nor are references, which are instructions by themselves. What else compilers do
+//! otherwise because of such calls is counted, such as a pointer for each array of a loop: the number is an estimate, a little too high.
 
 use std::arch::naked_asm;
 
@@ -172,8 +172,8 @@ fn read(at: usize) {
     if is_endless(bytes, at) {
         return super::threads::never_goes_on(at);
     }
-    let block = decode(bytes, at, |target| code.callee(target), entered);
-    let cost = meet(code, &bytes[..block.bytes], at, &block);
+    let mut block = decode(bytes, at, |target| code.callee(target), entered);
+    let cost = meet(code, &bytes[..block.bytes], at, &mut block);
     all.push(cost);
     // SAFETY: costs are never freed.
     unsafe { (*cost).charge(&mut hot.budget) };
@@ -187,13 +187,14 @@ fn read(at: usize) {
     }
 }
 
-/// What the block `bytes` costs, which begins at `at`.
-fn meet(code: &Code, bytes: &[u8], at: usize, block: &Block) -> *mut Cost {
+/// What the block `bytes` costs, which begins at `at`. Its instructions that only keep values are taken off.
+fn meet(code: &Code, bytes: &[u8], at: usize, block: &mut Block) -> *mut Cost {
     let slots = block.instructions as u32 + block.announced;
     // SAFETY: one thread of the host.
     let pipeline = unsafe { (*PIPELINE.get()).as_mut() };
-    let number =
-        pipeline.map_or(0, |pipeline| pipeline.add(bytes, at, slots, |target| code.callee(target), |at| code.from(at)));
+    let (number, kept) = pipeline
+        .map_or((0, 0), |pipeline| pipeline.add(bytes, at, slots, |target| code.callee(target), |at| code.from(at)));
+    block.instructions = block.instructions.saturating_sub(kept as usize);
     let instructions = block.instructions as u32;
     Box::into_raw(Box::new(Cost { from: NO_STATE, to: NO_STATE, stalls: 0, instructions, number }))
 }

@@ -1,8 +1,7 @@
 //! The hardware prefetcher of a processor: requests for lines that it proposes, into the coherent level.
 
-use std::collections::BTreeSet;
-
 use protocol::Access;
+use rustc_hash::FxHashSet;
 use units::{LineAddr, Time};
 
 use super::{Miss, MissId, PostKind, Processor};
@@ -13,7 +12,7 @@ use crate::part::{CachedCopy, Place, Prefetcher, PrefetcherSpec, Reference};
 pub(super) struct Prefetching {
     prefetcher: Prefetcher,
     /// Lines, in the caches or under way, that no reference has used.
-    unused: BTreeSet<LineAddr>,
+    unused: FxHashSet<LineAddr>,
     proposed: Vec<u64>,
     /// Whether the program has turned it off.
     off: bool,
@@ -22,7 +21,7 @@ pub(super) struct Prefetching {
 impl Prefetching {
     /// A prefetcher that has observed nothing.
     pub fn new(spec: PrefetcherSpec) -> Self {
-        Self { prefetcher: Prefetcher::new(spec), unused: BTreeSet::new(), proposed: Vec::new(), off: false }
+        Self { prefetcher: Prefetcher::new(spec), unused: FxHashSet::default(), proposed: Vec::new(), off: false }
     }
 }
 

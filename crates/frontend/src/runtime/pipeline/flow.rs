@@ -39,7 +39,9 @@ pub(super) struct Flow {
     pub(super) steps: Vec<Step>,
     /// How many results there are.
     pub(super) ids: usize,
-    /// Slots in which all of the block issues if nothing is late.
+    /// Instructions that only keep a value across calls of instrumentation: between these it would stay in its register.
+    pub(super) kept: u32,
+    /// Slots in which all else of the block issues if nothing is late.
     pub(super) slots: u32,
     /// Words that the block finds, and their results.
     pub(super) entries: Vec<(Word, Id)>,
@@ -71,6 +73,8 @@ struct Reader<'l> {
     entries: Vec<(Word, Id)>,
     ids: usize,
     instructions: usize,
+    /// Those among them that only keep a value across calls of instrumentation.
+    kept: u32,
     /// Whether a function of the program's is called, or returned from: the stack pointer is another in the next block.
     leaves: bool,
 }
@@ -102,12 +106,13 @@ pub(super) fn read<'c>(
             _ => reader.instruction(&step, &mut info),
         }
     }
+    let kept = reader.kept;
     if let Some(next) = next(&step) {
         for step in before_call(further(next), next, callee) {
             reader.instruction(&step, &mut info);
         }
     }
-    reader.finish(slots)
+    reader.finish(slots.saturating_sub(kept), kept)
 }
 
 /// Where a program most probably goes on that has come to `step`, the last of its block: back, if it can.
@@ -154,6 +159,7 @@ impl<'l> Reader<'l> {
             entries: Vec::new(),
             ids: READY + 1,
             instructions: 0,
+            kept: 0,
             leaves: false,
         }
     }
@@ -208,6 +214,18 @@ impl<'l> Reader<'l> {
         use iced_x86::Register::{EBP, ESP, None as Nothing, RBP, RSP};
         let of_stack = matches!(step.memory_base(), RSP | RBP | ESP | EBP) && step.memory_index() == Nothing;
         of_stack && !self.is_announced(at)
+    }
+
+    /// Whether `step`, a move, would not be there without calls of instrumentation, across which a register of its kind keeps nothing:
+    /// to or from a word of the stack in a function without a frame pointer, as optimised ones are, or of a constant to a register of
+    /// vectors, all of which calls may change.
+    fn only_keeps(&self, step: &Instruction, at: Address) -> bool {
+        let of_stack = step.memory_base() == iced_x86::Register::RSP && self.is_kept(step, at);
+        let constant = step.is_ip_rel_memory_operand()
+            && step.op0_kind() == OpKind::Register
+            && step.op0_register().is_vector_register()
+            && !self.is_announced(at);
+        of_stack || constant
     }
 
     fn is_announced(&self, at: Address) -> bool {
@@ -309,6 +327,10 @@ impl<'l> Reader<'l> {
 
     /// A move is no operation of its own: what is there is known by another name.
     fn copy(&mut self, step: &Instruction) {
+        if [step.op0_kind(), step.op1_kind()].contains(&OpKind::Memory) {
+            let at = self.address(step);
+            self.kept += u32::from(self.only_keeps(step, at));
+        }
         let value = match step.op1_kind() {
             OpKind::Register => register(step.op1_register()).map(|number| self.registers[number as usize]),
             OpKind::Memory => {
@@ -385,8 +407,8 @@ impl<'l> Reader<'l> {
         }
     }
 
-    /// The block has ended, which issues in `slots` slots.
-    fn finish(mut self, slots: u32) -> Flow {
+    /// The block has ended, which issues in `slots` slots beside `kept` instructions that only keep values.
+    fn finish(mut self, slots: u32, kept: u32) -> Flow {
         let all = self.instructions.max(1) as u64;
         for step in &mut self.steps {
             step.slot = (step.instruction as u64 * u64::from(slots) / all) as u32;
@@ -411,7 +433,7 @@ impl<'l> Reader<'l> {
         let words = stored.clone().filter_map(|&(at, id, _)| Some((Word::at_exit(at, &general)?, id)));
         exits.extend(words.filter(|(word, _)| stays(word)).map(|(word, id)| (Place::Word(word), id)));
         let overwritten = stored.filter_map(|&(at, ..)| Word::at_entry(at)).collect();
-        Flow { steps: self.steps, ids: self.ids, slots, entries: self.entries, exits, overwritten, moved }
+        Flow { steps: self.steps, ids: self.ids, kept, slots, entries: self.entries, exits, overwritten, moved }
     }
 }
 

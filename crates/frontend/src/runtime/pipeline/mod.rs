@@ -81,7 +81,8 @@ impl Pipeline {
     }
 
     /// A block is met for the first time: `code`, which begins at `at` and issues in `slots` slots; `further` has
-    /// the program's code from an address on. Returns the block's number.
+    /// the program's code from an address on. Returns the block's number, and how many of its instructions only keep values across
+    /// calls of instrumentation, for which no slots are used.
     pub(super) fn add<'c>(
         &mut self,
         code: &[u8],
@@ -89,9 +90,11 @@ impl Pipeline {
         slots: u32,
         callee: impl Fn(Target) -> Callee,
         further: impl Fn(usize) -> &'c [u8],
-    ) -> u32 {
-        self.flows.push(flow::read(code, at, slots, callee, further, &self.latencies));
-        (self.flows.len() - 1) as u32
+    ) -> (u32, u32) {
+        let flow = flow::read(code, at, slots, callee, further, &self.latencies);
+        let kept = flow.kept;
+        self.flows.push(flow);
+        ((self.flows.len() - 1) as u32, kept)
     }
 
     /// What block number `block` does to the state `from`.
