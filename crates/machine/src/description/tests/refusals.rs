@@ -156,9 +156,15 @@ fn what_cannot_run_is_refused_at_load() {
     );
     for (banks, told) in [
         ("reorders = false", "banks.row_lines = 128: a controller that does not reorder keeps no rows open"),
-        ("banks_per_channel = 6", "banks.banks_per_channel = 6: banks with rows are in four groups; accepted: a multiple of 4"),
+        (
+            "banks_per_channel = 6",
+            "banks.banks_per_channel = 6: banks with rows are in four groups; accepted: a multiple of 4",
+        ),
         ("activate_cycles = 200", "banks.activate_cycles = 200: an access has memory.access_cycles = 130"),
-        ("precharge_cycles = 100", "banks.precharge_cycles = 100: a row is opened and closed within bank_cycles = 122; accepted: 0 to 84"),
+        (
+            "precharge_cycles = 100",
+            "banks.precharge_cycles = 100: a row is opened and closed within bank_cycles = 122; accepted: 0 to 84",
+        ),
     ] {
         let found = of("xeon-8180-2s", &format!("[banks]\n{banks}"));
         assert!(found.contains(told), "{banks}: {found}");
