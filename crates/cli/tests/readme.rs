@@ -122,6 +122,7 @@ const EXAMPLES: &[(&str, How)] = &[
     ("reproduce hexsel/2", Long(SLOW)),
     ("reproduce hexsel --quick", Long(MINUTES)),
     ("reproduce hexsel --svg plots", Long(MINUTES)),
+    ("reproduce lai", Long(MINUTES)),
     ("reproduce lai --quick", Long(SLOW)),
     ("reproduce lai/figure-5 --json=lai.jsonl --resume", Long(MINUTES)),
     ("reproduce prestor/figure-6.5 --svg plots", Long(SLOW)),

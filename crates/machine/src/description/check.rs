@@ -39,6 +39,7 @@ pub(super) fn check(description: &Description) -> Result<(), Conflict> {
     sci_ring(description)?;
     cluster(description)?;
     refresh(description)?;
+    rows(description)?;
     memories(description)?;
     operating_system(description)
 }
@@ -331,6 +332,37 @@ fn refresh(description: &Description) -> Result<(), Conflict> {
         let length = length.as_ns();
         let reason = format!("a refresh of memory.refresh_cycles takes {length} ns");
         return Err(Conflict::new("memory.refresh_interval_ns", reason, format!("more than {length} ns")));
+    }
+    Ok(())
+}
+
+/// Rows that stay open need a controller that reorders, banks in groups, and times that fit into each other.
+fn rows(description: &Description) -> Result<(), Conflict> {
+    let Some(banks) = description.banks.as_ref().filter(|banks| banks.row_lines > 0) else { return Ok(()) };
+    let refuse =
+        |key: &str, reason: String, accepted: String| Err(Conflict::new(format!("banks.{key}"), reason, accepted));
+    if !banks.reorders {
+        return refuse(
+            "row_lines",
+            "a controller that does not reorder keeps no rows open".into(),
+            "0, or reorders = true".into(),
+        );
+    }
+    if !banks.banks.is_multiple_of(4) {
+        return refuse("banks_per_channel", "banks with rows are in four groups".into(), "a multiple of 4".into());
+    }
+    let access = description.memory.access_cycles;
+    if banks.activate_cycles > access {
+        let reason = format!("an access has memory.access_cycles = {access} with the opening of its row");
+        return refuse("activate_cycles", reason, format!("0 to {access}"));
+    }
+    if banks.activate_cycles + banks.precharge_cycles > banks.cycle {
+        let reason = format!("a row is opened and closed within bank_cycles = {}", banks.cycle);
+        return refuse(
+            "precharge_cycles",
+            reason,
+            format!("0 to {}", banks.cycle.saturating_sub(banks.activate_cycles)),
+        );
     }
     Ok(())
 }

@@ -1,9 +1,12 @@
 //! Main memory of several channels and banks. Consecutive lines lie in different channels, and within each channel in
-//! different banks. A bank serves one access at a time; the lines of its channel share the data wires.
+//! different banks. A bank serves one access at a time; the lines of its channel share the data wires. Where rows are described
+//! ([`super::rows`]), consecutive lines of a channel lie in different groups of banks, and in one row of each.
 
 use engine::{Grid, Server};
 use machine::description::{BanksSpec, Description};
 use units::{Duration, Hertz, Time};
+
+use super::rows::{Opening, Row, RowTiming};
 
 /// Bytes of a word.
 const WORD_BYTES: u64 = 8;
@@ -31,6 +34,8 @@ pub struct BanksTiming {
     pub refresh_interval: Duration,
     /// Occupancy of all banks by a refresh.
     pub refresh: Duration,
+    /// The rows of banks, if they stay open.
+    pub rows: Option<RowTiming>,
 }
 
 impl BanksTiming {
@@ -49,6 +54,13 @@ impl BanksTiming {
             reorders: banks.reorders,
             refresh_interval: memory.refresh_interval,
             refresh: cycles(memory.refresh_cycles),
+            rows: (banks.row_lines > 0).then(|| RowTiming {
+                lines: banks.row_lines.into(),
+                activate: cycles(banks.activate_cycles),
+                precharge: cycles(banks.precharge_cycles),
+                open: cycles(banks.row_open_cycles),
+                cycle: cycles(banks.cycle),
+            }),
         }
     }
 }
@@ -60,13 +72,17 @@ pub struct Banks {
     channels: Vec<Server>,
     /// By channel, then by bank.
     banks: Vec<Server>,
+    /// The same: the rows that are open.
+    rows: Vec<Row>,
 }
 
 impl Banks {
     /// An idle memory.
     pub fn new(timing: BanksTiming) -> Self {
         let idle = |count| vec![Server::default(); count];
-        Self { timing, channels: idle(timing.channels), banks: idle(timing.channels * timing.banks) }
+        let banks = timing.channels * timing.banks;
+        let rows = vec![Row::default(); if timing.rows.is_some() { banks } else { 0 }];
+        Self { timing, channels: idle(timing.channels), banks: idle(banks), rows }
     }
 
     /// From the start of an access to the first data.
@@ -74,11 +90,28 @@ impl Banks {
         self.timing.access
     }
 
-    /// The channel and the bank of the line with this number.
-    fn place(&self, line: u64) -> (usize, usize) {
+    /// The channel, the bank and the row of the line with this number.
+    fn place(&self, line: u64) -> (usize, usize, u64) {
         let (channels, banks) = (self.timing.channels as u64, self.timing.banks as u64);
-        let channel = line % channels;
-        (channel as usize, (channel * banks + line / channels % banks) as usize)
+        let (channel, own) = (line % channels, line / channels);
+        let (bank, row) = self.timing.rows.map_or((own % banks, 0), |rows| rows.place(own, banks));
+        (channel as usize, (channel * banks + bank) as usize, row)
+    }
+
+    /// What an access to a row of a bank, requested at `now`, finds there: when it can start, and what it takes then.
+    fn opening(&self, (bank, row): (usize, u64), now: Time, length: Duration) -> Opening {
+        let free = now.max(self.banks[bank].free_at());
+        match &self.timing.rows {
+            None => Opening::without_rows(free, self.timing.cycle),
+            Some(rows) => rows.opening(&self.rows[bank], row, free, length),
+        }
+    }
+
+    /// An access of a bank has started.
+    fn note_row(&mut self, (bank, row): (usize, u64), start: Time, opening: &Opening) {
+        if let Some(open) = self.rows.get_mut(bank) {
+            open.note(row, start, opening);
+        }
     }
 
     /// The first moment from `time` on that is in no refresh.
@@ -95,14 +128,16 @@ impl Banks {
     /// Accesses the line with number `line`, requested at `now`, and then has its channel for `length`. Returns the time from which
     /// it has it.
     fn transfer(&mut self, line: u64, now: Time, length: Duration) -> Time {
-        let (channel, bank) = self.place(line);
-        let BanksTiming { access, cycle, reorders, .. } = self.timing;
-        let free = self.refreshed(now.max(self.banks[bank].free_at()));
-        let start = self.banks[bank].reserve_from(now, free, Grid::ANY, cycle);
+        let (channel, bank, row) = self.place(line);
+        let BanksTiming { access, reorders, .. } = self.timing;
+        let opening = self.opening((bank, row), now, length);
+        let free = self.refreshed(opening.from);
+        let start = self.banks[bank].reserve_from(now, free, Grid::ANY, opening.occupancy);
+        self.note_row((bank, row), start, &opening);
         if reorders {
             let awake = self.refreshed(now);
             let slot = self.channels[channel].reserve_from(now, awake, Grid::ANY, length);
-            return start.max(slot) + access;
+            return start.max(slot) + (access + opening.late - opening.early);
         }
         let data = self.channels[channel].reserve_from(now, start + access, Grid::ANY, length);
         self.hold(bank, data + length);
@@ -117,7 +152,7 @@ impl Banks {
     /// Reads what is stored with the line with number `line` but not the line, requested at `now`. Returns the time at which
     /// it is known.
     pub fn look_up(&mut self, line: u64, now: Time) -> Time {
-        let (_, bank) = self.place(line);
+        let (_, bank, _) = self.place(line);
         let access = self.timing.access;
         let free = self.refreshed(now.max(self.banks[bank].free_at()));
         self.banks[bank].reserve_from(now, free, Grid::ANY, access) + access
@@ -126,13 +161,16 @@ impl Banks {
     /// Writes the line with number `line`, whose data are there from `now` on. Returns the time at which they are in
     /// the bank.
     pub fn write(&mut self, line: u64, now: Time) -> Time {
-        let (channel, bank) = self.place(line);
+        let (channel, bank, row) = self.place(line);
         let BanksTiming { write, cycle, reorders, .. } = self.timing;
-        let free = self.refreshed(now.max(self.banks[bank].free_at()));
+        let opening = self.opening((bank, row), now, write);
+        let free = self.refreshed(opening.from);
         if reorders {
             let awake = self.refreshed(now);
             let slot = self.channels[channel].reserve_from(now, awake, Grid::ANY, write);
-            return self.banks[bank].reserve_from(now, free.max(slot), Grid::ANY, cycle) + write;
+            let start = self.banks[bank].reserve_from(now, free.max(slot), Grid::ANY, opening.occupancy);
+            self.note_row((bank, row), start, &opening);
+            return start + write;
         }
         let start = self.channels[channel].reserve_from(now, free, Grid::ANY, write);
         let start = self.banks[bank].reserve_from(now, start, Grid::ANY, cycle);
@@ -182,6 +220,7 @@ mod tests {
         reorders: false,
         refresh_interval: Duration(1_000_000),
         refresh: Duration(10),
+        rows: None,
     };
     const START: Time = Time(1000);
 

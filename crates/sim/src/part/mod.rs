@@ -11,6 +11,7 @@ mod miss_counters;
 mod prefetcher;
 mod recency;
 mod reference_counters;
+mod rows;
 mod snooping_bus;
 mod write_buffer;
 

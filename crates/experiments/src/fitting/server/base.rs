@@ -179,7 +179,8 @@ pub(super) fn times(structure: &Structure, start: &Description, times: &[Observa
         cycles(
             &[("memory", "access_cycles")],
             memory,
-            (1.0, MOST),
+            // An access has the opening of its row in it.
+            (f64::from(start.banks.as_ref().map_or(1, |banks| banks.activate_cycles.max(1))), MOST),
             start.memory.access_cycles,
             Kind::Memory(Place::Local),
         ),

@@ -48,5 +48,14 @@ section! {
         /// Whether the controller serves accesses to other banks while one waits for its own: data then take the next free time
         /// of the channel. Otherwise the data of a channel are in the order of its accesses.
         reorders: bool = "reorders", Flag, or false;
+        /// Lines of a row, of a memory whose banks keep the row of their last access open; 0: every access opens its row anew. Rows
+        /// need `reorders`, and banks in groups of four: consecutive lines of a channel lie in different groups.
+        row_lines: u32 = "row_lines", count(0, 1 << 16), or 0;
+        /// Memory cycles to open a row, by which an access is sooner whose row is open.
+        activate_cycles: u32 = "activate_cycles", cycles(0, 1000), or 0;
+        /// Memory cycles to close a row, by which an access is later whose bank has another row open.
+        precharge_cycles: u32 = "precharge_cycles", cycles(0, 1000), or 0;
+        /// Memory cycles after its last access in which a row stays open.
+        row_open_cycles: u32 = "row_open_cycles", cycles(0, 1_000_000), or 0;
     }
 }

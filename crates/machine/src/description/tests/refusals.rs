@@ -154,6 +154,21 @@ fn what_cannot_run_is_refused_at_load() {
         of("flash-4p", "[memory]\ncontrollers = 2")
             .ends_with("MAGIC has one memory, and no part of its own for another; accepted: 1")
     );
+    for (banks, told) in [
+        ("reorders = false", "banks.row_lines = 128: a controller that does not reorder keeps no rows open"),
+        (
+            "banks_per_channel = 6",
+            "banks.banks_per_channel = 6: banks with rows are in four groups; accepted: a multiple of 4",
+        ),
+        ("activate_cycles = 200", "banks.activate_cycles = 200: an access has memory.access_cycles = 130"),
+        (
+            "precharge_cycles = 100",
+            "banks.precharge_cycles = 100: a row is opened and closed within bank_cycles = 122; accepted: 0 to 84",
+        ),
+    ] {
+        let found = of("xeon-8180-2s", &format!("[banks]\n{banks}"));
+        assert!(found.contains(told), "{banks}: {found}");
+    }
     assert!(of("arctic", "[memory]\ncontrollers = 4").contains("memory.controllers = 4: a Hub has one memory"));
     assert!(of("smp-4p", "[memory]\ncontrollers = 0").contains("memory.controllers = 0: "));
     let ideal = of("flash-4p", "[directory]\nideal = \"all-local\"\n[os]\nmigration = true");
