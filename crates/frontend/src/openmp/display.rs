@@ -116,8 +116,7 @@ fn host() -> String {
 fn native() -> i64 {
     match crate::runtime::state::current() {
         Some(_) => number() as i64 + 1,
-        // SAFETY: it only looks.
-        None => unsafe { libc::gettid() }.into(),
+        None => crate::runtime::tls::kernel_id().into(),
     }
 }
 

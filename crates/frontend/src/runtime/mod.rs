@@ -52,7 +52,7 @@ pub mod state;
 pub mod thread_calls;
 pub mod threads;
 mod time_stamp;
-mod tls;
+pub mod tls;
 mod unwinding;
 mod wishes;
 pub mod words;

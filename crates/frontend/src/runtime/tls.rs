@@ -92,7 +92,7 @@ pub fn make() -> Option<usize> {
         *((block + header::TCB) as *mut usize) = block;
         *((block + header::SELF) as *mut usize) = block;
         let tid = *((host + header::TID) as *const i32);
-        if tid == libc::gettid() {
+        if tid == kernel_id() {
             *((block + header::TID) as *mut i32) = tid;
         }
     }
@@ -133,4 +133,10 @@ pub fn leave() {
 pub fn settle() {
     // SAFETY: it fills in pointers of the running thread's block.
     unsafe { __ctype_init() };
+}
+
+/// What the kernel calls the host's thread. A function for it has been in the C library since 2.30 only.
+pub fn kernel_id() -> i32 {
+    // SAFETY: it only looks.
+    unsafe { libc::syscall(libc::SYS_gettid) as i32 }
 }
