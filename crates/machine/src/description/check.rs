@@ -336,9 +336,17 @@ fn refresh(description: &Description) -> Result<(), Conflict> {
     Ok(())
 }
 
-/// Rows that stay open need a controller that reorders, banks in groups, and times that fit into each other.
+/// Rows that stay open and collected writes need a controller that reorders; rows also banks in groups, and times that fit into each
+/// other.
 fn rows(description: &Description) -> Result<(), Conflict> {
-    let Some(banks) = description.banks.as_ref().filter(|banks| banks.row_lines > 0) else { return Ok(()) };
+    let Some(banks) = &description.banks else { return Ok(()) };
+    if banks.write_batch > 1 && !banks.reorders {
+        let reason = "a controller that does not reorder collects no writes";
+        return Err(Conflict::new("banks.write_batch", reason, "0, 1, or reorders = true"));
+    }
+    if banks.row_lines == 0 {
+        return Ok(());
+    }
     let refuse =
         |key: &str, reason: String, accepted: String| Err(Conflict::new(format!("banks.{key}"), reason, accepted));
     if !banks.reorders {

@@ -36,6 +36,10 @@ pub struct BanksTiming {
     pub refresh: Duration,
     /// The rows of banks, if they stay open.
     pub rows: Option<RowTiming>,
+    /// Lines that are collected for a channel before they are written, with the wires turned once; 1: none are.
+    pub batch: usize,
+    /// Time in which the wires of a channel turn from reads to writes and back.
+    pub turnaround: Duration,
 }
 
 impl BanksTiming {
@@ -61,6 +65,8 @@ impl BanksTiming {
                 open: cycles(banks.row_open_cycles),
                 cycle: cycles(banks.cycle),
             }),
+            batch: banks.write_batch.max(1) as usize,
+            turnaround: cycles(banks.turnaround_cycles),
         }
     }
 }
@@ -74,6 +80,8 @@ pub struct Banks {
     banks: Vec<Server>,
     /// The same: the rows that are open.
     rows: Vec<Row>,
+    /// By channel, the banks and rows of the lines that are collected to be written.
+    collected: Vec<Vec<(usize, u64)>>,
 }
 
 impl Banks {
@@ -82,7 +90,8 @@ impl Banks {
         let idle = |count| vec![Server::default(); count];
         let banks = timing.channels * timing.banks;
         let rows = vec![Row::default(); if timing.rows.is_some() { banks } else { 0 }];
-        Self { timing, channels: idle(timing.channels), banks: idle(banks), rows }
+        let collected = vec![Vec::with_capacity(timing.batch); timing.channels];
+        Self { timing, channels: idle(timing.channels), banks: idle(banks), rows, collected }
     }
 
     /// From the start of an access to the first data.
@@ -159,10 +168,17 @@ impl Banks {
     }
 
     /// Writes the line with number `line`, whose data are there from `now` on. Returns the time at which they are in
-    /// the bank.
+    /// the bank, or with those that are collected for it.
     pub fn write(&mut self, line: u64, now: Time) -> Time {
         let (channel, bank, row) = self.place(line);
-        let BanksTiming { write, cycle, reorders, .. } = self.timing;
+        let BanksTiming { write, cycle, reorders, batch, .. } = self.timing;
+        if batch > 1 {
+            self.collected[channel].push((bank, row));
+            if self.collected[channel].len() == batch {
+                self.write_collected(channel, now);
+            }
+            return now;
+        }
         let opening = self.opening((bank, row), now, write);
         let free = self.refreshed(opening.from);
         if reorders {
@@ -176,6 +192,22 @@ impl Banks {
         let start = self.banks[bank].reserve_from(now, start, Grid::ANY, cycle);
         self.hold(bank, start + write);
         start + write
+    }
+
+    /// Writes the lines that are collected for a channel, one after another, with its wires turned before and after them.
+    fn write_collected(&mut self, channel: usize, now: Time) {
+        let BanksTiming { write, turnaround, .. } = self.timing;
+        let mut lines = std::mem::take(&mut self.collected[channel]);
+        let (awake, length) = (self.refreshed(now), turnaround + write * lines.len() as u64);
+        let mut slot = self.channels[channel].reserve_from(now, awake, Grid::ANY, length);
+        for place in lines.drain(..) {
+            let opening = self.opening(place, slot, write);
+            let free = self.refreshed(opening.from);
+            let start = self.banks[place.0].reserve_from(slot, free, Grid::ANY, opening.occupancy);
+            self.note_row(place, start, &opening);
+            slot += write;
+        }
+        self.collected[channel] = lines;
     }
 
     /// Writes a word of the line with number `line`, requested at `now`, in the access that reads what is stored with the line.
@@ -221,6 +253,8 @@ mod tests {
         refresh_interval: Duration(1_000_000),
         refresh: Duration(10),
         rows: None,
+        batch: 1,
+        turnaround: Duration::ZERO,
     };
     const START: Time = Time(1000);
 
@@ -257,6 +291,17 @@ mod tests {
         assert_eq!(banks.read(0, START), Time(1100));
         assert_eq!(banks.read(4, START), Time(1250), "the first bank, free after its cycle at 1150");
         assert_eq!(banks.read(2, START), Time(1140), "the other bank, behind the wires of both others alone");
+    }
+
+    #[test]
+    fn collected_lines_are_written_at_once_with_the_wires_turned() {
+        let mut banks = Banks::new(BanksTiming { reorders: true, batch: 3, turnaround: Duration(50), ..TIMING });
+        assert_eq!([0, 2].map(|line| banks.write(line, START)), [START; 2]);
+        assert_eq!(banks.read(6, START), Time(1100), "nothing has been written yet");
+        banks.write(4, START);
+        assert_eq!(banks.busy_before(Time(9000)), Duration(20 + 50 + 3 * 30));
+        assert_eq!(banks.read(10, START), Time(1260), "behind a read, three lines and the wires' turns");
+        assert_eq!(banks.read(1, START), Time(1100), "another channel");
     }
 
     #[test]

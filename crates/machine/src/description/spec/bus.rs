@@ -57,5 +57,9 @@ section! {
         precharge_cycles: u32 = "precharge_cycles", cycles(0, 1000), or 0;
         /// Memory cycles after its last access in which a row stays open.
         row_open_cycles: u32 = "row_open_cycles", cycles(0, 1_000_000), or 0;
+        /// Lines written at once, after so many have been collected for a channel; 0 and 1: each when it comes. Others need `reorders`.
+        write_batch: u32 = "write_batch", count(0, 256), or 0;
+        /// Memory cycles in which the data wires of a channel turn from reads to the lines written at once, and back.
+        turnaround_cycles: u32 = "turnaround_cycles", cycles(0, 1000), or 0;
     }
 }

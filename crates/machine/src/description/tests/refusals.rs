@@ -155,7 +155,11 @@ fn what_cannot_run_is_refused_at_load() {
             .ends_with("MAGIC has one memory, and no part of its own for another; accepted: 1")
     );
     for (banks, told) in [
-        ("reorders = false", "banks.row_lines = 128: a controller that does not reorder keeps no rows open"),
+        ("reorders = false", "banks.write_batch = 16: a controller that does not reorder collects no writes"),
+        (
+            "reorders = false\nwrite_batch = 1",
+            "banks.row_lines = 128: a controller that does not reorder keeps no rows open",
+        ),
         (
             "banks_per_channel = 6",
             "banks.banks_per_channel = 6: banks with rows are in four groups; accepted: a multiple of 4",
