@@ -295,7 +295,8 @@ mod tests {
 
     #[test]
     fn collected_lines_are_written_at_once_with_the_wires_turned() {
-        let mut banks = Banks::new(BanksTiming { reorders: true, batch: 3, turnaround: Duration(50), ..TIMING });
+        let cycle = Duration(1);
+        let mut banks = Banks::new(BanksTiming { reorders: true, batch: 3, turnaround: Duration(50), cycle, ..TIMING });
         assert_eq!([0, 2].map(|line| banks.write(line, START)), [START; 2]);
         assert_eq!(banks.read(6, START), Time(1100), "nothing has been written yet");
         banks.write(4, START);
