@@ -91,7 +91,7 @@ pub fn of_trace(preamble: &Preamble) -> Provenance {
 }
 
 /// Words as a shell takes them.
-fn quoted(words: &[String]) -> String {
+pub fn quoted(words: &[String]) -> String {
     // No word of a command line has a byte of zero in it.
     shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
 }

@@ -36,8 +36,13 @@ pub fn advice(rows: &[AdviceRow], runs: usize, worth_pct: f64) -> Table {
             table.note(format!("{}. {means}", row.rank));
         }
     }
-    if gaining.count() == 0 {
-        table.note(format!("nothing gains: no setting is at least {worth_pct:.0} % faster than the present one"));
+    match (gaining.count(), rows.len(), runs) {
+        (0, ..=1, ..=1) => table.note("nothing to try: the machine offers no other setting of these kinds"),
+        (0, ..=1, _) => table.note("nothing to compare: no other setting gave a result"),
+        (0, ..) => {
+            table.note(format!("nothing gains: no setting is at least {worth_pct:.0} % faster than the present one"))
+        }
+        _ => {}
     }
     let runs = if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") };
     table.note(format!("{runs}; gain: reduction of the time that the program takes as it is"));

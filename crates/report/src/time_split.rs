@@ -159,7 +159,7 @@ fn misses(rows: &[SimulationRow], names: &Names) -> Table {
         cells.extend(CAUSES.iter().filter(|_| causes).map(|name| Cell::from(share(count(name)))));
         table.row(cells);
     }
-    table.note("measured part of the run; local: home on the requester's node; clean, owned, invalidating: state of the line at the home");
+    table.note("measured part of the run; local: home, or what answers in its place, on the requester's node; clean, owned, invalidating: state of the line at the home");
     table
 }
 

@@ -13,6 +13,7 @@ use crate::failure::Failure;
 use crate::output::{Output, OutputFlags, print};
 use crate::platform::MachinesFlag;
 use crate::progress;
+use crate::provenance;
 
 const EXAMPLES: &str = "Examples:
   ccnuma cc -O2 -fopenmp stream.c -o stream && ccnuma advise -m xeon-6252n-2s --cpus 8 -- ./stream
@@ -93,7 +94,7 @@ impl AdviseCommand {
         }
         output.finish()?;
         for (setting, problem) in &advice.failed {
-            eprintln!("note: {setting}: not run: {problem}");
+            eprintln!("note: {setting}: left out: {problem}");
         }
         if let Some(wrong) = &wrong {
             eprintln!("error: {wrong}");
@@ -123,8 +124,8 @@ impl AdviseCommand {
         let lost = answer.attribution.unwrap_or_default();
         let cpus = row.cpus as usize;
         let present = Present { name: &name, machine: &machine, cpus, plans: false };
-        let words: Vec<_> = self.command.iter().map(|word| word.to_string_lossy()).collect();
-        let command = words.join(" ");
+        let words: Vec<_> = self.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let command = provenance::quoted(&words);
         let again = flags.again(&launch, self.run.cpus(), &common);
         let tried = |told: &mut dyn FnMut(usize, usize)| {
             advice::advise(present, self.dimensions(), (&row, &lost), &command, again, told)

@@ -50,6 +50,10 @@ pub fn hot_spots(survey: &Survey<'_>) -> Option<Finding> {
         return None;
     }
     let name = survey.name(object);
+    let elsewhere = match elsewhere_count {
+        0 => "there are no others".to_owned(),
+        _ => format!("remote misses elsewhere {other:.0} ns"),
+    };
     let mut nodes: Vec<NodeId> = survey.run.threads.iter().map(|thread| thread.node).collect();
     nodes.dedup();
     let dealt = pages.iter().zip(nodes.iter().cycle()).map(|(&page, &node)| (page, node)).collect();
@@ -61,7 +65,7 @@ pub fn hot_spots(survey: &Survey<'_>) -> Option<Finding> {
         bound: None,
         evidence: format!(
             "controller of node {}: {held:.0} % utilisation (median node: {middle:.0} %); a miss on {name} there takes \
-             {here:.0} ns, remote misses elsewhere {other:.0} ns",
+             {here:.0} ns, {elsewhere}",
             hot.0
         ),
         remedy: format!("distribute {name} over the nodes, or replicate its read-only part on each"),

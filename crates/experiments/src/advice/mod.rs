@@ -82,16 +82,26 @@ pub fn advise(
 }
 
 impl Base<'_> {
+    /// The time of a run with settings. A plan's pages are there before the program begins: where the plan stands for another place of
+    /// pages that are touched as before, faults take what they take as it is.
+    fn time(&self, settings: &[&Setting], row: &SimulationRow) -> f64 {
+        let planned = settings.iter().any(|setting| !setting.relocation.is_none() && !setting.changes.is_empty());
+        let system = |row: &SimulationRow| {
+            row.spent_ns.get("system").copied().unwrap_or_default() / f64::from(row.threads.max(1))
+        };
+        row.time_ns + if planned { (system(self.row) - system(row)).max(0.0) } else { 0.0 }
+    }
+
     /// By how much of the present time a run is shorter.
-    fn gain(&self, row: &SimulationRow) -> f64 {
-        1.0 - row.time_ns / self.row.time_ns
+    fn gain(&self, settings: &[&Setting], row: &SimulationRow) -> f64 {
+        1.0 - self.time(settings, row) / self.row.time_ns
     }
 
     /// The best setting of each dimension that gains something, if these are several. Pages are placed one by one on nodes that another
     /// division of the machine does not have: the next best placement stands in.
     fn best_together<'s>(&self, tried: &[(Vec<&'s Setting>, Tried)]) -> Option<Vec<&'s Setting>> {
         let gains = tried.iter().filter_map(|(settings, outcome)| {
-            let gain = self.gain(outcome.as_ref().ok()?);
+            let gain = self.gain(settings, outcome.as_ref().ok()?);
             (gain >= WORTH_ADVISING).then_some((gain, *settings.first()?))
         });
         let gains: Vec<(f64, &Setting)> = gains.collect();
@@ -125,8 +135,8 @@ impl Base<'_> {
             kind: kind.to_owned(),
             setting: if labels.is_empty() { self.present.label() } else { labels.join(", ") },
             variant: by_name.then(|| self.present.changed(&changes)),
-            time_ns: row.time_ns,
-            gain_pct: 100.0 * self.gain(row),
+            time_ns: self.time(settings, row),
+            gain_pct: 100.0 * self.gain(settings, row),
             local_pct: row.local_pct,
             secondary_misses: row.secondary_misses,
             miss_latency_ns: row.miss_latency_ns,

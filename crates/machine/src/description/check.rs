@@ -341,8 +341,8 @@ fn refresh(description: &Description) -> Result<(), Conflict> {
 fn rows(description: &Description) -> Result<(), Conflict> {
     let Some(banks) = &description.banks else { return Ok(()) };
     if banks.write_batch > 1 && !banks.reorders {
-        let reason = "a controller that does not reorder collects no writes";
-        return Err(Conflict::new("banks.write_batch", reason, "0, 1, or reorders = true"));
+        let reason = "a controller that does not reorder collects no writes (banks.write_batch)";
+        return Err(Conflict::new("banks.reorders", reason, "true, or write_batch = 1"));
     }
     if banks.row_lines == 0 {
         return Ok(());
@@ -350,11 +350,8 @@ fn rows(description: &Description) -> Result<(), Conflict> {
     let refuse =
         |key: &str, reason: String, accepted: String| Err(Conflict::new(format!("banks.{key}"), reason, accepted));
     if !banks.reorders {
-        return refuse(
-            "row_lines",
-            "a controller that does not reorder keeps no rows open".into(),
-            "0, or reorders = true".into(),
-        );
+        let reason = "a controller that does not reorder keeps no rows open (banks.row_lines)";
+        return refuse("reorders", reason.into(), "true, or row_lines = 0".into());
     }
     if !banks.banks.is_multiple_of(4) {
         return refuse("banks_per_channel", "banks with rows are in four groups".into(), "a multiple of 4".into());
@@ -364,13 +361,10 @@ fn rows(description: &Description) -> Result<(), Conflict> {
         let reason = format!("an access has memory.access_cycles = {access} with the opening of its row");
         return refuse("activate_cycles", reason, format!("0 to {access}"));
     }
-    if banks.activate_cycles + banks.precharge_cycles > banks.cycle {
-        let reason = format!("a row is opened and closed within bank_cycles = {}", banks.cycle);
-        return refuse(
-            "precharge_cycles",
-            reason,
-            format!("0 to {}", banks.cycle.saturating_sub(banks.activate_cycles)),
-        );
+    let both = banks.activate_cycles + banks.precharge_cycles;
+    if both > banks.cycle {
+        let reason = format!("a row is opened and closed within it, which takes {both} cycles");
+        return refuse("bank_cycles", reason, format!("{both} or more"));
     }
     Ok(())
 }

@@ -29,7 +29,7 @@ pub(super) fn table(records: &[&Record]) -> Option<Table> {
     let mut table = Table::new(title, columns).named_by(3);
     for row in distinct(records, place) {
         let mut cells = vec![
-            row.relation.clone().unwrap_or_else(|| "none".to_owned()),
+            row.relation.clone().unwrap_or_else(|| if row.remote.is_some() { "another" } else { "none" }.to_owned()),
             row.remote.map_or_else(|| "-".to_owned(), |cpu| cpu.to_string()),
             row.home.to_string(),
         ];

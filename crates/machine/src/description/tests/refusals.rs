@@ -155,19 +155,22 @@ fn what_cannot_run_is_refused_at_load() {
             .ends_with("MAGIC has one memory, and no part of its own for another; accepted: 1")
     );
     for (banks, told) in [
-        ("reorders = false", "banks.write_batch = 16: a controller that does not reorder collects no writes"),
+        (
+            "reorders = false",
+            "my.toml:3: banks.reorders = false: a controller that does not reorder collects no writes",
+        ),
         (
             "reorders = false\nwrite_batch = 1",
-            "banks.row_lines = 128: a controller that does not reorder keeps no rows open",
+            "my.toml:3: banks.reorders = false: a controller that does not reorder keeps no rows",
         ),
         (
             "banks_per_channel = 6",
-            "banks.banks_per_channel = 6: banks with rows are in four groups; accepted: a multiple of 4",
+            "my.toml:3: banks.banks_per_channel = 6: banks with rows are in four groups; accepted: a multiple of 4",
         ),
-        ("activate_cycles = 200", "banks.activate_cycles = 200: an access has memory.access_cycles = 130"),
+        ("activate_cycles = 200", "my.toml:3: banks.activate_cycles = 200: an access has memory.access_cycles = 130"),
         (
-            "precharge_cycles = 100",
-            "banks.precharge_cycles = 100: a row is opened and closed within bank_cycles = 122; accepted: 0 to 84",
+            "bank_cycles = 70",
+            "my.toml:3: banks.bank_cycles = 70: a row is opened and closed within it, which takes 76 cycles; accepted: 76 or more",
         ),
     ] {
         let found = of("xeon-8180-2s", &format!("[banks]\n{banks}"));
