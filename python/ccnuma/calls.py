@@ -189,6 +189,13 @@ def verify(
     return _conclude(run_command(words, ccnuma=ccnuma, progress=progress), records.Verification)
 
 
+def _with(words: Words, flags: Mapping[str, object]) -> Words:
+    """``words`` with a flag for each key, one of a run or a parameter of its program."""
+    for key, value in flags.items():
+        words.flag(f"--{key}", value)
+    return words
+
+
 def diagnose(
     machine: Union[AnyMachine, Sequence[AnyMachine], None] = None,
     program: Optional[str] = None,
@@ -212,11 +219,9 @@ def diagnose(
     """
     names, last = _program(program, command)
     words = Words(["diagnose", *names]).flag("--machine", None if machine is None else _machines(machine))
-    words.flag("--no-trials", no_trials).flag("--cpus", cpus).flag("--placement", placement).flag("--scheduler", scheduler)
-    words.flag("--barrier", barrier).flag("--locks", locks).flag("--seed", seed)
-    for key, value in parameters.items():
-        words.flag(f"--{key}", value)
-    return _conclude(_run(words, last, ccnuma, progress), records.Finding)
+    words.flag("--no-trials", no_trials)
+    run = {"cpus": cpus, "placement": placement, "scheduler": scheduler, "barrier": barrier, "locks": locks, "seed": seed}
+    return _conclude(_run(_with(words, {**run, **parameters}), last, ccnuma, progress), records.Finding)
 
 
 def advise(
@@ -243,11 +248,9 @@ def advise(
     """
     names, last = _program(program, command)
     words = Words(["advise", *names]).flag("--machine", _machines(machine)).together("--only", only).flag("--jobs", jobs)
-    words.flag("--cpus", cpus).flag("--placement", placement).flag("--scheduler", scheduler)
-    words.flag("--barrier", barrier).flag("--locks", locks).flag("--seed", seed)
-    for key, value in parameters.items():
-        words.flag(f"--{key}", value)
-    return _conclude(_run(words, last, ccnuma, progress), records.Advice, "the program found its own results wrong")
+    run = {"cpus": cpus, "placement": placement, "scheduler": scheduler, "barrier": barrier, "locks": locks, "seed": seed}
+    outcome = _run(_with(words, {**run, **parameters}), last, ccnuma, progress)
+    return _conclude(outcome, records.Advice, "the program found its own results wrong")
 
 
 def fit(
