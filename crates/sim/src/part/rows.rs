@@ -54,13 +54,12 @@ impl Opening {
 }
 
 impl RowTiming {
-    /// The bank and the row, among the `banks` of its channel, of the line with this number there. Rows at multiples of a bank's size
+    /// The bank and the row, among the `banks` of its channel (a multiple of [`GROUPS`]), of the line with this number there. Rows at multiples of a bank's size
     /// lie in different banks: the number of a row permutes them (Zhang, Zhu and Zhang 2000).
     pub fn place(&self, line: u64, banks: u64) -> (u64, u64) {
-        let (group, of_group) = (line % GROUPS, line / GROUPS / self.lines);
-        let each = (banks / GROUPS).max(1);
+        let (group, of_group, each) = (line % GROUPS, line / GROUPS / self.lines, banks / GROUPS);
         let row = of_group / each;
-        (group % banks * each % banks + (of_group + row) % each, row)
+        (group * each + (of_group + row) % each, row)
     }
 
     /// What an access to row `number` finds in a bank that has `row` open and is free at `free`; its data take `length`.
