@@ -21,9 +21,10 @@ pub fn translation_page(description: &Description) -> Bytes {
     Bytes(description.tlb.page.0 * u64::from(description.tlb.pages_per_entry))
 }
 
-/// The memory that the whole translation buffer covers.
+/// The memory that the whole translation buffer covers: the larger of its levels.
 pub fn translation_reach(description: &Description) -> Bytes {
-    Bytes(translation_page(description).0 * u64::from(description.tlb.entries))
+    let entries = description.tlb.entries.max(description.tlb.second_entries);
+    Bytes(translation_page(description).0 * u64::from(entries))
 }
 
 fn ns(duration: Duration) -> f64 {

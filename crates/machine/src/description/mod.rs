@@ -27,7 +27,7 @@ pub use spec::{
     IdealNetworkSpec, IdealProtocol, Inclusion, L1PortSpec, L1Spec, L2Spec, L3Spec, LatencySpec, LinkSpec, MOST_MISSES,
     MOST_PROCESSORS, MOST_SOCKETS, MOST_TRANSLATIONS, MOST_VIRTUAL_CHANNELS, MOST_WAYS, MagicSpec, MemoryLinkSpec,
     MemorySpec, MeshSpec, MissCountersSpec, OnDieNetwork, OsSpec, PageCacheSpec, PassTransmission, PlacementKind,
-    PrefetchKind, PrefetchSpec, ProcessorModel, ProcessorSpec, Replacement, RingSpec, RouterBypass, RouterSpec,
+    PrefetchKind, PrefetchSpec, ProcessorModel, ProcessorSpec, Refill, Replacement, RingSpec, RouterBypass, RouterSpec,
     SchedulerSpec, SciRingSpec, SciSpec, ServerSpec, SliceKind, SliceSpec, SocketLinkSpec, SysadSpec, ThreadOrder,
     TlbSpec, TopologyKind, TopologySpec, WritePolicy,
 };

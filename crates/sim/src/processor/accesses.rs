@@ -3,6 +3,7 @@
 use protocol::{Access, Rights};
 use units::{Duration, LineAddr, PhysicalAddr, Time, VirtualAddr};
 
+use super::tlb::Found;
 use super::{Miss, MissId, Post, PostKind, Processor, Wait};
 use crate::account::{Cause, Charge, Measuring, MissTag, Service};
 use crate::os::Translations;
@@ -93,7 +94,10 @@ impl Processor {
         let block = at.0 >> self.timing.block_shift;
         let state = self.caches.use_primary(block);
         if state.after(access) == Some(state) && self.is_plain_hit(block, access) {
-            self.retire(access, self.time + self.timing.primary_hit, Cause::PrimaryCache);
+            if self.is_translating() {
+                self.await_translation();
+            }
+            self.retire(access, self.translated() + self.timing.primary_hit, Cause::PrimaryCache);
             if self.probe.is_active() {
                 self.report_plain_hit(named, at, access);
             }
@@ -143,11 +147,11 @@ impl Processor {
     #[inline(always)]
     fn look_up(&mut self, at: u64, tag: impl FnOnce(&Translations, u64) -> u64) -> Result<(), Wait> {
         let entry = at >> self.timing.page_shift;
-        if !self.tlb.is_latest(entry) && !self.tlb.access(tag(&self.translations, entry), &mut self.random) {
-            self.refilling = true;
-            self.counters.translation_misses += 1;
-            self.report_tlb_miss(at);
-            self.translations.missed(at, self.timing.page_shift);
+        if !self.tlb.is_latest(entry) {
+            match self.tlb.access(entry, tag(&self.translations, entry), &mut self.random) {
+                Found::First => self.end_translation(),
+                found => self.translate(at, found),
+            }
         }
         if self.refilling { self.refill() } else { Ok(()) }
     }
@@ -301,7 +305,7 @@ impl Processor {
             // The shared copy is still present during an upgrade (R12000).
             Access::Load if upgrade && copy.state.rights() == Rights::Read && !self.timing.upgrade_blocks_loads => {
                 let (ready, level, number) =
-                    (self.time + self.timing.primary_hit, self.timing.coherent(), self.timing.outermost);
+                    (self.translated() + self.timing.primary_hit, self.timing.coherent(), self.timing.outermost);
                 let start = if number == 0 { ready } else { self.buses[number].start(ready, level.grid) };
                 let value_at = start + level.hit;
                 self.report_join(id, access);
@@ -313,7 +317,7 @@ impl Processor {
                 if done {
                     self.report_join(id, access);
                 }
-                self.retire(access, value_at.unwrap_or(self.time).max(self.time), charge);
+                self.retire(access, value_at.unwrap_or(self.time).max(self.translated()), charge);
                 if value_at.is_none() {
                     self.value_from = Some(id);
                     self.work_after_value = Duration::ZERO;

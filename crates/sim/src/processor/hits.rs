@@ -25,7 +25,7 @@ impl Processor {
     /// when the last check is done.
     #[inline]
     pub(super) fn check_tags(&mut self, block: u64, end: usize) -> Time {
-        let mut ready = self.time + self.timing.primary_hit;
+        let mut ready = self.translated() + self.timing.primary_hit;
         for level in 1..end {
             let (start, wrong_way) =
                 (self.buses[level].start(ready, self.timing.levels[level].grid), self.wrong_way(level, block));

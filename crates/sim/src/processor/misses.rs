@@ -12,10 +12,8 @@ use crate::part::{CachedCopy, Place};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct MissId(pub u8);
 
-impl MissId {
-    /// Maximum number of outstanding misses of a processor.
-    pub const CAPACITY: usize = MOST_MISSES as usize;
-}
+// A number has a byte.
+const _: () = assert!(MOST_MISSES <= 1 << u8::BITS);
 
 /// An outstanding miss that its processor waits for: its number in a word, as wide as the other operands of waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -26,6 +26,7 @@ mod relocation;
 mod spinning;
 mod timing;
 mod tlb;
+mod walks;
 mod window;
 
 use std::rc::Rc;
@@ -51,6 +52,7 @@ use misses::Misses;
 use prefetching::Prefetching;
 use spinning::{RoundState, Spin};
 use tlb::Tlb;
+use walks::Walks;
 use window::Window;
 
 /// The event that a suspended processor waits for. Each operand is a word, so that the host passes a wait in two registers, and
@@ -150,6 +152,7 @@ pub struct Processor {
     /// The private caches. The outermost is the coherent one.
     caches: Hierarchy,
     tlb: Tlb,
+    walks: Walks,
     /// Its translations of virtual pages.
     translations: Translations,
     /// The buses of the levels.
@@ -202,7 +205,8 @@ impl Processor {
             issued: 0,
             window: Window::new(timing.window),
             caches: Hierarchy::new(timing.hierarchy.clone()),
-            tlb: Tlb::new(timing.translation_entries),
+            tlb: Tlb::new(timing.translation_entries[0], timing.translation_entries[1]),
+            walks: Walks::new(timing.walkers),
             translations: Translations::default(),
             buses: Default::default(),
             misses: Misses::new(timing.misses),

@@ -48,6 +48,7 @@ pub(super) struct RoundState {
     window: Vec<Behind>,
     value_at: i64,
     loaded_at: i64,
+    translated: i64,
     loaded_from: Cause,
     /// The duration of the previous round.
     period: Duration,
@@ -100,6 +101,7 @@ impl Processor {
             window: self.window.since(self.issued, since)?,
             value_at: since(self.value_at),
             loaded_at: since(self.loaded_at),
+            translated: since(self.translated()),
             loaded_from: self.loaded_from.cause,
             period: Duration::ZERO,
         })
@@ -235,7 +237,8 @@ impl RoundState {
     /// Whether the processor's state equals that of `before`, except for its time and its counts.
     fn is_as(&self, before: &Self) -> bool {
         let places = |round_state: &Self| {
-            (round_state.at, round_state.site, round_state.value_at, round_state.loaded_at, round_state.loaded_from)
+            let times = [round_state.value_at, round_state.loaded_at, round_state.translated];
+            (round_state.at, round_state.site, times, round_state.loaded_from)
         };
         places(self) == places(before) && self.window == before.window
     }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use engine::Grid;
-use machine::description::{CacheLevel, Description, Fill, MOST_CACHE_LEVELS, ProcessorModel, WritePolicy};
+use machine::description::{CacheLevel, Description, Fill, MOST_CACHE_LEVELS, ProcessorModel, Refill, WritePolicy};
 use units::{Bytes, Duration, Hertz};
 
 use crate::part::{CacheSpec, LevelSpec, Levels, PrefetcherSpec};
@@ -95,8 +95,12 @@ pub struct ProcessorTiming {
     pub physical_shift: u32,
     /// Time of a TLB refill.
     pub translation_miss: Duration,
-    /// Entries of the TLB.
-    pub translation_entries: usize,
+    /// What a translation in the second level of the TLB adds to an access.
+    pub translation_second: Duration,
+    /// Walkers of page tables; 0 if a trap refills the TLB.
+    pub walkers: usize,
+    /// Entries of the levels of the TLB.
+    pub translation_entries: [usize; 2],
 }
 
 impl ProcessorTiming {
@@ -155,7 +159,9 @@ impl ProcessorTiming {
                 large => shift(large),
             },
             translation_miss: tlb.miss,
-            translation_entries: tlb.entries as usize,
+            translation_second: cycle * u64::from(tlb.second_hit_cycles),
+            walkers: if tlb.refill == Refill::Walk { tlb.walkers as usize } else { 0 },
+            translation_entries: [tlb.entries, tlb.second_entries].map(|entries| entries as usize),
         }
     }
 

@@ -108,13 +108,14 @@ impl Cluster {
     ) -> Result<Self, SimError> {
         let spec = SimError::table(description.l3_slice.as_ref(), description, "server")?;
         let sets = |ways: u32, size: u64| (size / u64::from(ways)) as usize;
-        let cache = |sets: usize, ways: u32| {
-            Cache::of_tags(&CacheSpec { sets, ways: ways as usize, replacement: Replacement::LeastRecentlyUsed })
+        let cache = |sets: usize, ways: u32, replacement: Replacement| {
+            Cache::of_tags(&CacheSpec { sets, ways: ways as usize, replacement })
         };
         let line = description.coherent_cache().line.0;
         let slice = || Slice {
-            tags: cache(sets(spec.ways, spec.size.0 / line), spec.ways),
-            filter: (spec.kind == SliceKind::Victim).then(|| cache(spec.filter_sets as usize, spec.filter_ways)),
+            tags: cache(sets(spec.ways, spec.size.0 / line), spec.ways, spec.replacement),
+            filter: (spec.kind == SliceKind::Victim)
+                .then(|| cache(spec.filter_sets as usize, spec.filter_ways, Replacement::LeastRecentlyUsed)),
             pipeline: Server::default(),
             active: Vec::new(),
             parked: Vec::new(),

@@ -28,7 +28,7 @@ pub use network::{
     MeshSpec, RingSpec, RouterBypass, RouterSpec, TopologyKind, TopologySpec,
 };
 pub use node::{MOST_MISSES, MOST_TRANSLATIONS};
-pub use node::{MemorySpec, ProcessorModel, ProcessorSpec, SysadSpec, TlbSpec};
+pub use node::{MemorySpec, ProcessorModel, ProcessorSpec, Refill, SysadSpec, TlbSpec};
 pub use os::{DomainTopology, OsSpec, PlacementKind, ThreadOrder};
 pub use scheduler::SchedulerSpec;
 pub use sci::{PassTransmission, SciRingSpec, SciSpec};

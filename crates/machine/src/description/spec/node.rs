@@ -5,10 +5,12 @@ use units::{Bytes, Duration, Hertz};
 use super::section;
 use crate::description::kind::{Alternatives, Flag, bytes, choice, count, cycles, kib, mhz, ns};
 
-/// Maximum number of miss registers of a processor: the simulator keeps one bit for each in a 64-bit word.
-pub const MOST_MISSES: u32 = 64;
+/// Maximum number of miss registers of a processor. What a server's prefetchers have under way beside its loads counts, too.
+pub const MOST_MISSES: u32 = 128;
 /// Maximum number of TLB entries.
 pub const MOST_TRANSLATIONS: u32 = 4096;
+/// Maximum number of page-table walkers.
+const MOST_WALKERS: u32 = 16;
 /// Maximum depth of a write buffer.
 pub const MOST_BUFFERED_STORES: u32 = 256;
 
@@ -74,10 +76,23 @@ section! {
     }
 }
 
+/// The way in which a missing translation is refilled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refill {
+    /// A trap of the processor, which waits for all earlier instructions (MIPS: software refills).
+    Trap,
+    /// A walk of the page tables by hardware, behind which other instructions go on.
+    Walk,
+}
+
+impl Alternatives for Refill {
+    const WORDS: &'static [(Self, &'static str)] = &[(Self::Trap, "trap"), (Self::Walk, "walk")];
+}
+
 section! {
-    /// The translation lookaside buffer.
+    /// The translation lookaside buffer, of one level or two.
     TlbSpec in "tlb" {
-        /// Entries.
+        /// Entries of the first level.
         entries: u32 = "entries", count(1, MOST_TRANSLATIONS);
         /// Consecutive pages that one entry maps.
         pages_per_entry: u32 = "pages_per_entry", count(1, 8);
@@ -85,6 +100,14 @@ section! {
         page: Bytes = "page_kib", kib(1, 16384);
         /// Size of a large page, which one entry maps; 0 for none. Regions of at least that size are mapped by large pages.
         large_page: Bytes = "large_page_kib", kib(0, 1 << 20), or Bytes(0);
+        /// Entries of the second level; 0 without one.
+        second_entries: u32 = "second_entries", count(0, MOST_TRANSLATIONS), or 0;
+        /// Core cycles that a translation in the second level adds to an access.
+        second_hit_cycles: u32 = "second_hit_cycles", cycles(0, 100), or 0;
+        /// The way of a refill after a miss.
+        refill: Refill = "refill", choice::<Refill>(), or Refill::Trap;
+        /// Walks of page tables at once.
+        walkers: u32 = "walkers", count(1, MOST_WALKERS), or 1;
         /// Time of a refill after a miss.
         miss: Duration = "miss_ns", ns(0.0, 100_000.0);
     }

@@ -2,7 +2,7 @@
 
 use units::{Bytes, Duration, Hertz};
 
-use super::section;
+use super::{cache::Replacement, section};
 use crate::description::kind::{Alternatives, Flag, Texts, cache_kib, choice, count, cycles, mhz, ns};
 
 /// Maximum number of sockets of a server.
@@ -136,6 +136,8 @@ section! {
         size: Bytes = "size_kib", cache_kib(1, 65536);
         /// Lines in a set.
         ways: u32 = "ways", count(1, 32);
+        /// The replacement policy.
+        replacement: Replacement = "replacement", choice::<Replacement>(), or Replacement::LeastRecentlyUsed;
         /// Sets of the snoop filter; 0 for none.
         filter_sets: u32 = "filter_sets", count(0, 1 << 20), or 0;
         /// Ways of the snoop filter.
