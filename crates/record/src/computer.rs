@@ -16,6 +16,9 @@ pub struct ComputerRow {
     pub vendor: Option<String>,
     /// Their model.
     pub model: Option<String>,
+    /// Their microarchitecture, by the numbers that they announce (CPUID, MIDR_EL1), where it is a known one.
+    #[serde(default)]
+    pub microarchitecture: Option<String>,
     /// Its nodes, ascending.
     pub nodes: Vec<ComputerNode>,
     /// Its cores, by their first processors.
@@ -69,6 +72,7 @@ pub struct ComputerCache {
 
 impl Row for ComputerRow {
     const KIND: &'static str = "computer";
-    const COLUMNS: &'static [&'static str] = &["machine", "vendor", "model", "nodes", "cores", "caches"];
+    const COLUMNS: &'static [&'static str] =
+        &["machine", "vendor", "model", "microarchitecture", "nodes", "cores", "caches"];
     const PARTS: &'static [&'static str] = &["nodes", "cores", "caches"];
 }

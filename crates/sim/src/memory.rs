@@ -13,6 +13,8 @@ pub struct Memory {
     pub map: AddressMap,
     allocated: Vec<u64>,
     page: Bytes,
+    /// The region in which prefetchers go beyond a page.
+    region: Bytes,
     capacity: Bytes,
     /// Number of pages in one way of the secondary cache: frames of one colour compete for the same sets.
     colours: u64,
@@ -25,7 +27,20 @@ impl Memory {
     pub fn new(nodes: usize, capacity: Bytes, page: Bytes, way: Bytes, lines: LineMap) -> Self {
         let colours = (way.0 / page.0).max(1);
         let map = AddressMap::new(nodes, lines, page);
-        Self { map, allocated: vec![0; nodes], page, capacity, colours, spare: vec![BTreeMap::new(); nodes] }
+        Self {
+            map,
+            allocated: vec![0; nodes],
+            page,
+            region: page,
+            capacity,
+            colours,
+            spare: vec![BTreeMap::new(); nodes],
+        }
+    }
+
+    /// The same memory, of a machine whose prefetchers stay within aligned regions of this size.
+    pub fn prefetched_by(self, region: Bytes) -> Self {
+        Self { region: Bytes(region.0.max(self.page.0)), ..self }
     }
 
     /// Consecutive whole pages on node `home`, at least `bytes` of them.
@@ -108,9 +123,9 @@ impl Memory {
         (self.capacity.0 - self.allocated[node.index()]) / self.page.0 + spare
     }
 
-    /// Bytes allocated of a node's memory.
-    pub fn allocated(&self, node: NodeId) -> Bytes {
-        Bytes(self.allocated[node.index()])
+    /// Bytes of a node's memory that processors can request: those allocated, and what prefetchers may request behind them.
+    pub fn within_reach(&self, node: NodeId) -> Bytes {
+        Bytes(self.allocated[node.index()].next_multiple_of(self.region.0).min(self.capacity.0))
     }
 }
 

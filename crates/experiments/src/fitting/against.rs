@@ -82,8 +82,8 @@ pub fn against(
     let machine = Repeated::new(description.clone());
     let work = |(record, plan): &(&Record, Plan)| -> Result<Comparison, ExperimentError> {
         let outcome = machine.run(plan, on_small_pages(record))?;
-        let simulated = outcome.records().find(|found| found.experiment == record.experiment).map(Record::headline);
-        let measured = record.headline();
+        let simulated = outcome.records().find(|found| found.experiment == record.experiment).map(Record::typical);
+        let measured = record.typical();
         let agrees = simulated.is_some_and(|simulated| (simulated - measured).abs() <= AGREE * measured);
         Ok(Comparison { name: name(record), unit: record.unit, measured, simulated, agrees })
     };

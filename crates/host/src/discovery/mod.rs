@@ -9,6 +9,7 @@ mod files;
 mod inclusion;
 pub(crate) mod limits;
 mod list;
+mod microarchitecture;
 pub(crate) mod node;
 mod note;
 mod pages;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::files::Reader;
+use super::microarchitecture;
 use super::note::Note;
 
 /// What the processors are.
@@ -12,6 +13,8 @@ pub struct Processor {
     pub vendor: Option<String>,
     /// Its name.
     pub model: Option<String>,
+    /// The name of its microarchitecture, if its numbers are known.
+    pub microarchitecture: Option<String>,
     /// What it can do, by the kernel's names (`flags` or `Features` of `/proc/cpuinfo`).
     pub features: BTreeSet<String>,
     /// The hypervisor under the kernel, if one shows.
@@ -86,8 +89,14 @@ pub(super) fn discover(reader: &mut Reader<'_>) -> Processor {
     if let Some(current) = clock_source.as_ref().filter(|source| !by_counter(source)) {
         reader.notes.push(Note::ClockSource { current: current.clone() });
     }
+    let numbers = [field("vendor_id"), field("cpu family"), field("model")];
+    let microarchitecture = match &numbers {
+        [Some(vendor), Some(family), Some(model)] => microarchitecture::name(vendor, family, model).map(str::to_owned),
+        _ => arm.as_ref().map(|(_, model)| model.clone()),
+    };
     Processor {
         vendor: field("vendor_id").or_else(|| arm.as_ref().map(|(vendor, _)| vendor.clone())),
+        microarchitecture,
         model: field("model name").or_else(|| arm.map(|(_, model)| model)),
         features,
         hypervisor,

@@ -34,6 +34,7 @@ pub(super) fn check(description: &Description) -> Result<(), Conflict> {
     check_caches(description)?;
     check_server(description)?;
     translations(description)?;
+    prefetched_region(description)?;
     directory(description)?;
     network(description)?;
     sci_ring(description)?;
@@ -182,6 +183,17 @@ fn processor(description: &Description) -> Result<(), Conflict> {
             let reason = reason("instructions do not overlap with");
             return Err(Conflict::new(format!("processor.{key}"), reason, most.to_string()));
         }
+    }
+    Ok(())
+}
+
+/// The region of a prefetcher is aligned, and a page or larger.
+fn prefetched_region(description: &Description) -> Result<(), Conflict> {
+    let Some(prefetch) = &description.prefetch else { return Ok(()) };
+    let (region, page) = (prefetch.region, description.tlb.page);
+    if region.0 > 0 && (!region.0.is_power_of_two() || region < page) {
+        let reason = format!("not a power of two of at least a page, {page}");
+        return Err(Conflict::new("prefetch.region_kib", reason, "0 for a page, or a larger power of two"));
     }
     Ok(())
 }

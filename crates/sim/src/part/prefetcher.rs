@@ -24,6 +24,32 @@ pub struct Reference {
     pub is_new: bool,
 }
 
+/// Lines that a prefetcher proposes, nearest first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Proposed {
+    line: u64,
+    stride: i64,
+    /// The next step and the last one, in strides from the line.
+    next: u32,
+    last: u32,
+    /// The stream that they belong to.
+    stream: Option<usize>,
+}
+
+impl Iterator for Proposed {
+    type Item = u64;
+
+    #[inline]
+    fn next(&mut self) -> Option<u64> {
+        if self.next > self.last {
+            return None;
+        }
+        let step = self.stride * i64::from(self.next);
+        self.next += 1;
+        self.line.checked_add_signed(step)
+    }
+}
+
 /// An entry of a table: the references of a site, or a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Entry {
@@ -35,6 +61,8 @@ struct Entry {
     stride: i64,
     /// Whether the distance has occurred twice in a row.
     steady: bool,
+    /// The line of a stream that has been requested last.
+    requested: u64,
     /// The number of the reference that used it last; 0 for an empty entry.
     used: u64,
 }
@@ -56,17 +84,37 @@ impl Prefetcher {
         Self { spec, table: vec![Entry::default(); spec.streams], references: 0 }
     }
 
-    /// Observes a reference; `propose` receives the lines that it proposes, nearest first.
-    pub fn observe(&mut self, reference: Reference, propose: impl FnMut(u64)) {
+    /// Observes a reference. Returns the lines that it proposes, if any.
+    pub fn observe(&mut self, reference: Reference) -> Option<Proposed> {
         self.references += 1;
-        let stride = match self.spec.kind {
-            PrefetchKind::NextLine => reference.is_new.then_some(1),
-            PrefetchKind::Stride => self.stride_of(reference),
-            PrefetchKind::Stream => reference.is_new.then(|| self.stream_of(reference.line)).flatten(),
-        };
-        let Some(stride) = stride else { return };
-        let ahead = |step: u32| reference.line.checked_add_signed(stride * i64::from(step));
-        (1..=self.spec.degree).filter_map(ahead).for_each(propose);
+        let mut proposed = Proposed { line: reference.line, stride: 1, next: 1, last: self.spec.degree, stream: None };
+        match self.spec.kind {
+            PrefetchKind::NextLine if reference.is_new => {}
+            PrefetchKind::Stride => proposed.stride = self.stride_of(reference)?,
+            PrefetchKind::Stream if reference.is_new => {
+                let (place, direction) = self.stream_of(reference.line)?;
+                (proposed.stride, proposed.stream) = (direction, Some(place));
+                proposed.next = self.first_step(place, reference.line);
+            }
+            PrefetchKind::NextLine | PrefetchKind::Stream => return None,
+        }
+        Some(proposed)
+    }
+
+    /// The first step ahead of `line` that the stream at `place` has not requested.
+    fn first_step(&self, place: usize, line: u64) -> u32 {
+        let Entry { requested, stride, .. } = self.table[place];
+        let ahead = requested.wrapping_sub(line).cast_signed() * stride;
+        let is_ahead = (1..=i64::from(self.spec.degree)).contains(&ahead);
+        if is_ahead { ahead as u32 + 1 } else { 1 }
+    }
+
+    /// The line has been requested, or needs no request: a stream does not propose it again.
+    #[inline]
+    pub fn requested(&mut self, proposed: &Proposed, line: u64) {
+        if let Some(place) = proposed.stream {
+            self.table[place].requested = line;
+        }
     }
 
     /// The distance of the references of a site, once it has occurred twice in a row. References to one line count once.
@@ -89,9 +137,9 @@ impl Prefetcher {
         entry.steady.then_some(stride)
     }
 
-    /// The direction of the stream that a miss continues: a miss near the latest one of an entry makes it a stream, and a miss
+    /// The stream that a miss continues, and its direction: a miss near the latest one of an entry makes it a stream, and a miss
     /// ahead of a stream, in its direction, continues it.
-    fn stream_of(&mut self, line: u64) -> Option<i64> {
+    fn stream_of(&mut self, line: u64) -> Option<(usize, i64)> {
         let continues = |entry: &Entry| {
             let distance = line.wrapping_sub(entry.line).cast_signed();
             let near = distance != 0 && distance.unsigned_abs() <= STREAM_WINDOW;
@@ -100,8 +148,9 @@ impl Prefetcher {
         if let Some(place) = self.table.iter().position(continues) {
             let entry = &mut self.table[place];
             let direction = line.wrapping_sub(entry.line).cast_signed().signum();
-            *entry = Entry { line, stride: direction, steady: true, used: self.references, ..*entry };
-            return Some(direction);
+            let requested = if entry.steady { entry.requested } else { line };
+            *entry = Entry { line, stride: direction, steady: true, used: self.references, requested, ..*entry };
+            return Some((place, direction));
         }
         let entry = least_recently_used(&mut self.table)?;
         *entry = Entry { line, used: self.references, ..Entry::default() };
@@ -125,9 +174,7 @@ mod tests {
     }
 
     fn proposed(prefetcher: &mut Prefetcher, line: u64, site: u64, is_new: bool) -> Vec<u64> {
-        let mut lines = Vec::new();
-        prefetcher.observe(Reference { line, site, is_new }, |line| lines.push(line));
-        lines
+        prefetcher.observe(Reference { line, site, is_new }).map_or_else(Vec::new, Iterator::collect)
     }
 
     #[test]
@@ -163,6 +210,25 @@ mod tests {
         assert_eq!(proposed(&mut streams, 105, 0, true), [106, 107, 108]);
         assert_eq!(proposed(&mut streams, 106, 0, false), [], "an old line");
         assert_eq!(proposed(&mut streams, 103, 0, true), [], "against the direction: a new stream");
+    }
+
+    #[test]
+    fn a_stream_proposes_what_it_has_not_requested() {
+        let mut streams = prefetcher(PrefetchKind::Stream, 3, 1);
+        let mut observe = |line: u64, granted: usize| {
+            let reference = Reference { line, site: 0, is_new: true };
+            let Some(proposed) = streams.observe(reference) else { return Vec::new() };
+            let lines: Vec<u64> = proposed.collect();
+            lines.iter().take(granted).for_each(|&line| streams.requested(&proposed, line));
+            lines
+        };
+        assert_eq!(observe(100, 0), []);
+        assert_eq!(observe(101, 2), [102, 103, 104]);
+        assert_eq!(observe(102, 2), [104, 105], "103 was the last that was requested");
+        assert_eq!(observe(104, 2), [106, 107]);
+        assert_eq!(observe(108, 1), [109, 110, 111], "the stream has been overtaken");
+        assert_eq!(observe(500, 1), [], "another stream");
+        assert_eq!(observe(499, 1), [498, 497, 496]);
     }
 
     proptest! {

@@ -13,7 +13,6 @@ pub(super) struct Prefetching {
     prefetcher: Prefetcher,
     /// Lines, in the caches or under way, that no reference has used.
     unused: FxHashSet<LineAddr>,
-    proposed: Vec<u64>,
     /// Whether the program has turned it off.
     off: bool,
 }
@@ -21,7 +20,7 @@ pub(super) struct Prefetching {
 impl Prefetching {
     /// A prefetcher that has observed nothing.
     pub fn new(spec: PrefetcherSpec) -> Self {
-        Self { prefetcher: Prefetcher::new(spec), unused: FxHashSet::default(), proposed: Vec::new(), off: false }
+        Self { prefetcher: Prefetcher::new(spec), unused: FxHashSet::default(), off: false }
     }
 }
 
@@ -49,35 +48,40 @@ impl Processor {
         let page = named >> self.timing.one_page_shift;
         let site = if self.site == 0 { page } else { self.site };
         let Some(prefetching) = &mut self.prefetching else { return };
-        let Prefetching { prefetcher, proposed, off, .. } = &mut **prefetching;
-        if *off {
+        if prefetching.off {
             return;
         }
-        prefetcher.observe(Reference { line: line.0, site, is_new: missed || used }, |line| proposed.push(line));
-        let mut proposed = std::mem::take(proposed);
-        let shift = self.timing.one_page_shift - self.timing.line_shift;
-        for proposal in proposed.drain(..).filter(|proposal| proposal >> shift == line.0 >> shift) {
-            self.request_ahead(LineAddr(proposal));
-        }
-        if let Some(prefetching) = &mut self.prefetching {
-            prefetching.proposed = proposed;
+        let reference = Reference { line: line.0, site, is_new: missed || used };
+        let Some(proposed) = prefetching.prefetcher.observe(reference) else { return };
+        let shift = self.timing.prefetched_region_shift - self.timing.line_shift;
+        for proposal in proposed.take_while(|proposal| proposal >> shift == line.0 >> shift) {
+            if !self.request_ahead(LineAddr(proposal)) {
+                return;
+            }
+            if let Some(prefetching) = &mut self.prefetching {
+                prefetching.prefetcher.requested(&proposed, proposal);
+            }
         }
     }
 
-    /// Requests `line`, unless it is there or under way, or nothing is free for the request.
-    fn request_ahead(&mut self, line: LineAddr) {
+    /// Requests `line`, unless it is there or under way. Returns `false` if nothing is free for the request.
+    fn request_ahead(&mut self, line: LineAddr) -> bool {
         let known =
             self.miss_on(line).is_some() || self.writebacks.contains(&line) || self.caches.find(line.0).is_some();
-        if known || self.writeback_room().is_err() {
-            return;
+        if known {
+            return true;
         }
-        let Ok(id) = self.free_miss(false, false) else { return };
-        let Some(place) = self.make_room(self.timing.outermost, line) else { return };
+        if self.writeback_room().is_err() {
+            return false;
+        }
+        let Ok(id) = self.free_miss(false, false) else { return false };
+        let Some(place) = self.make_room(self.timing.outermost, line) else { return false };
         if let Some(prefetching) = &mut self.prefetching {
             prefetching.unused.insert(line);
         }
         self.start_prefetch(id, line, place);
         self.evict_displaced(self.time);
+        true
     }
 
     fn start_prefetch(&mut self, id: MissId, line: LineAddr, place: Place) {

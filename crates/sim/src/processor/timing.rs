@@ -89,6 +89,8 @@ pub struct ProcessorTiming {
     pub line_shift: u32,
     /// Page size, a shift.
     pub one_page_shift: u32,
+    /// Size of the region that proposals of the prefetcher do not leave, a shift.
+    pub prefetched_region_shift: u32,
     /// Bytes that one TLB entry covers, a shift.
     pub page_shift: u32,
     /// Bytes that one TLB entry covers of memory under physical addresses, a shift: a large page, if there are any.
@@ -153,6 +155,10 @@ impl ProcessorTiming {
             prefetcher,
             line_shift: shift(coherent.line),
             one_page_shift: shift(tlb.page),
+            prefetched_region_shift: match description.prefetch.as_ref().map(|prefetch| prefetch.region) {
+                None | Some(Bytes(0)) => shift(tlb.page),
+                Some(region) => shift(region),
+            },
             page_shift: shift(tlb.page) + tlb.pages_per_entry.trailing_zeros(),
             physical_shift: match tlb.large_page {
                 Bytes(0) => shift(tlb.page) + tlb.pages_per_entry.trailing_zeros(),

@@ -154,7 +154,8 @@ impl<C: Controller> System<C> {
             controllers,
             kernel: Kernel::new(places, options.random_delay, options.seed),
             network,
-            memory: Memory::new(nodes, capacity, description.tlb.page, way, lines),
+            memory: Memory::new(nodes, capacity, description.tlb.page, way, lines)
+                .prefetched_by(description.prefetch.as_ref().map_or(Bytes(0), |prefetch| prefetch.region)),
             paging,
             shootdowns: Shootdowns::default(),
             threads: Threads::new(count, description.scheduler.clone()),
@@ -192,7 +193,7 @@ impl<C: Controller> System<C> {
     /// The node does not exist, or has no room left.
     pub fn allocate(&mut self, home: NodeId, bytes: Bytes) -> Result<PhysicalAddr, SimError> {
         let start = self.memory.allocate(home, bytes)?;
-        self.controllers.allocated(home, self.memory.allocated(home).0 / self.line.0);
+        self.controllers.allocated(home, self.memory.within_reach(home).0 / self.line.0);
         Ok(start)
     }
 

@@ -56,7 +56,7 @@ impl<C: Controller> System<C> {
     /// Extends the controllers' directories to newly allocated frames.
     pub fn announce_frames(&mut self) {
         for node in (0..self.network.topology().nodes().len() as u16).map(NodeId) {
-            self.controllers.allocated(node, self.memory.allocated(node).0 / self.line.0);
+            self.controllers.allocated(node, self.memory.within_reach(node).0 / self.line.0);
         }
     }
 

@@ -189,6 +189,7 @@ impl Platform for SimulatedPlatform {
                 racing: phase.first_finisher_stops_all,
                 player: results.len() as u64,
                 turn: turn.clone(),
+                width: self.description.processor.issue_width,
             };
             programs.push((task.cpu, program::program(*task, extents.clone(), role, result.clone())));
             results.push(result);

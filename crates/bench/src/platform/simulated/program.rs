@@ -48,6 +48,8 @@ pub(super) struct Role {
     pub(super) player: u64,
     /// Hand-overs of the phase's ping-pong so far.
     pub(super) turn: Rc<Cell<u64>>,
+    /// Instructions that its processor issues in a cycle.
+    pub(super) width: u32,
 }
 
 /// `task` as a program over the region at `extents`, which leaves its measurement in `result`.
@@ -121,11 +123,13 @@ impl Course {
             Kernel::ReadUse => self.steps(thread, |thread, at, _| {
                 thread.load(at);
                 thread.instructions(READ_USE_INSTRUCTIONS);
+                self.rest_of_a_cycle(thread, 1 + READ_USE_INSTRUCTIONS);
             }),
             Kernel::ReadModifyWrite => self.steps(thread, |thread, at, _| {
                 thread.load(at);
                 thread.instructions(READ_MODIFY_WRITE_INSTRUCTIONS);
                 thread.store(at);
+                self.rest_of_a_cycle(thread, 2 + READ_MODIFY_WRITE_INSTRUCTIONS);
             }),
             Kernel::SumNonTemporal | Kernel::FillNonTemporal => unreachable!("refused before the phase began"),
             Kernel::Stream(operation) => {
@@ -139,6 +143,14 @@ impl Course {
                 thread.drop_caches();
                 self.task.count
             }
+        }
+    }
+
+    /// The index of a loop that is not unrolled depends on that of the iteration before, a cycle earlier: no iteration, of so many
+    /// `instructions`, issues in less, however wide the processor is.
+    fn rest_of_a_cycle(&self, thread: &mut Thread<'_>, instructions: u32) {
+        if instructions < self.role.width {
+            thread.stall(self.role.width - instructions);
         }
     }
 

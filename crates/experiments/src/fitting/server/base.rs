@@ -3,6 +3,7 @@
 use machine::Description;
 use machine::description::OnDieNetwork;
 
+use super::cores;
 use super::layout::{Laid, lay_out};
 use super::observed::{Home, Kind, Observation, Place, measured};
 use super::structure::{Family, Nearness, Structure};
@@ -36,6 +37,7 @@ pub(super) fn values(structure: &Structure, clock_mhz: f64, directory: bool, sho
     let mut values = Values::new(format!("as measured: {}", structure.title), structure.family.name());
     let laid = lay_out(structure);
     topology(&mut values, structure);
+    cores::set(&mut values, structure.microarchitecture.as_deref());
     caches(&mut values, structure, clock_mhz);
     network(&mut values, structure, &laid);
     homes(&mut values, structure, directory, shown);
@@ -185,6 +187,10 @@ pub(super) fn times(structure: &Structure, start: &Description, times: &[Observa
             Kind::Memory(Place::Local),
         ),
     ];
+    if has(Kind::Translation) {
+        let keys: &[_] = &[("tlb", "second_hit_cycles")];
+        all.push(cycles(keys, core, (0.0, 100.0), start.tlb.second_hit_cycles, Kind::Translation));
+    }
     let near = [Nearness::SameCluster, Nearness::SameNode].map(|nearness| modified(nearness, Home::Both));
     if let Some(&kind) = near.iter().find(|kind| has(**kind)) {
         all.push(cycles(&[("l3_slice", "snoop_cycles")], l3, (1.0, MOST), slice.snoop_cycles, kind));
@@ -215,39 +221,87 @@ pub(super) fn times(structure: &Structure, start: &Description, times: &[Observa
     all
 }
 
-/// The values that rates decide, in the order in which they are tuned, each with whether its rate rises with it.
-pub(super) fn rates(structure: &Structure, start: &Description, rates: &[Observation]) -> Vec<(Tunable, bool)> {
+/// A value that one rate decides, or a time that falls with what is under way at once.
+pub(super) struct Rate {
+    pub(super) tunable: Tunable,
+    /// Whether the figure rises with the value, or falls.
+    pub(super) rises: bool,
+}
+
+impl Rate {
+    fn whole(
+        keys: &'static [(&'static str, &'static str)],
+        bounds: (f64, f64),
+        value: u32,
+        decided_by: Kind,
+        rises: bool,
+    ) -> Self {
+        Self { tunable: Tunable::whole(keys, 1.0, bounds, value, decided_by), rises }
+    }
+}
+
+/// The values that rates decide, in the order in which they are tuned.
+pub(super) fn rates(structure: &Structure, start: &Description, rates: &[Observation]) -> Vec<Rate> {
+    let mut all = of_cores(start, rates);
     let of = |kind| measured(rates, kind);
-    let (Some(server), Some(link)) = (&start.server, &start.socket_link) else { return Vec::new() };
-    let whole = |keys, value, bounds, decided_by| Tunable::whole(keys, 1.0, bounds, value, decided_by);
-    let most = f64::from(machine::description::MOST_MISSES);
-    let misses = start.processor.outstanding_misses;
-    // A prefetcher needs a miss register beside the reference's, however slow what was measured is (an emulated processor is).
-    let least = if start.prefetch.is_some() { 2.0 } else { 1.0 };
-    let keys: &[_] = &[("processor", "outstanding_misses")];
-    let mut all = vec![(whole(keys, misses, (least, most), Kind::CoreReads(Place::Local)), true)];
-    // A node whose cores read together no more than each alone would is not limited by its memory.
-    let alone = of(Kind::CoreReads(Place::Local)).unwrap_or(f64::INFINITY);
-    let of_node = structure.cores_per_socket / structure.nodes_per_socket;
-    let limited = |together: f64| together < LIMITED * alone * f64::from(of_node);
-    if of(Kind::NodeReads(Place::Local)).is_some_and(limited) {
-        let keys: &[_] = &[("memory", "line_cycles"), ("memory", "line_write_cycles")];
-        all.push((whole(keys, start.memory.line_cycles, (1.0, MOST), Kind::NodeReads(Place::Local)), false));
+    let (Some(server), Some(link)) = (&start.server, &start.socket_link) else { return all };
+    let limited = |together: f64| is_limited(structure, together, rates);
+    let near = Kind::NodeReads(Place::Local);
+    if of(near).is_some_and(limited) {
+        let (keys, line): (&[_], _) =
+            (&[("memory", "line_cycles"), ("memory", "line_write_cycles")], start.memory.line_cycles);
+        all.push(Rate::whole(keys, (1.0, MOST), line, near, false));
     }
     if server.network == OnDieNetwork::IoDie && of(Kind::ClusterReads).is_some() {
-        let keys: &[_] = &[("server", "gateway_read_cycles")];
-        all.push((whole(keys, server.gateway_read_cycles.max(1), (1.0, 100.0), Kind::ClusterReads), false));
+        let (keys, cycles): (&[_], _) = (&[("server", "gateway_read_cycles")], server.gateway_read_cycles.max(1));
+        all.push(Rate::whole(keys, (1.0, 100.0), cycles, Kind::ClusterReads, false));
     }
-    if of(Kind::NodeReads(Place::OtherSocket)).is_some_and(limited) {
-        let keys: &[_] = &[("socket_link", "line_ns")];
-        all.push((Tunable::time(keys, (0.1, 1000.0), link.line, Kind::NodeReads(Place::OtherSocket)), false));
+    let far = Kind::NodeReads(Place::OtherSocket);
+    if of(far).is_some_and(limited) {
+        let tunable = Tunable::time(&[("socket_link", "line_ns")], (0.1, 1000.0), link.line, far);
+        all.push(Rate { tunable, rises: false });
         // Where links are not the bottleneck, requests that homes have under way at once are.
         let trackers = start.home.as_ref().map_or(0, |home| home.trackers);
-        let keys: &[_] = &[("home", "trackers")];
-        all.push((whole(keys, trackers, (8.0, 4096.0), Kind::NodeReads(Place::OtherSocket)), true));
+        all.push(Rate::whole(&[("home", "trackers")], (8.0, 4096.0), trackers, far, true));
     }
+    all
+}
+
+/// Those of a core: what it has under way at once, and its second-level cache.
+fn of_cores(start: &Description, rates: &[Observation]) -> Vec<Rate> {
+    let most = f64::from(machine::description::MOST_MISSES);
+    let (processor, reads) = (&start.processor, Kind::CoreReads(Place::Local));
+    // A prefetcher needs a miss register beside the reference's, however slow what was measured is (an emulated processor is).
+    let least = if start.prefetch.is_some() { 2.0 } else { 1.0 };
+    let mut all = Vec::new();
+    if measured(rates, Kind::Stream(2)).is_some() {
+        let interval = start.l2.as_ref().map_or(0, |l2| l2.tag_interval_cycles);
+        all.push(Rate::whole(&[("l2", "tag_interval_cycles")], (1.0, 100.0), interval.max(1), Kind::Stream(2), true));
+    }
+    let keys: &[_] = &[("processor", "outstanding_misses")];
+    all.push(Rate::whole(keys, (least, most), processor.outstanding_misses, reads, true));
+    if let Some(prefetch) = &start.prefetch {
+        all.push(Rate::whole(&[("prefetch", "degree")], (1.0, most), prefetch.degree, reads, true));
+    }
+    if let Some(slice) = &start.l3_slice {
+        let keys: &[_] = &[("l3_slice", "occupancy_cycles")];
+        all.push(Rate::whole(keys, (1.0, 100.0), slice.occupancy_cycles.max(1), Kind::Stream(3), true));
+    }
+    let keys: &[_] = &[("processor", "outstanding_stores")];
+    all.push(Rate::whole(keys, (1.0, most), processor.outstanding_stores, Kind::CoreTriad, true));
+    if let Some(prefetch) = &start.prefetch {
+        all.push(Rate::whole(&[("prefetch", "degree")], (1.0, most), prefetch.degree, Kind::CoreTriad, true));
+    }
+    let keys: &[_] = &[("processor", "outstanding_upgrades")];
+    all.push(Rate::whole(keys, (1.0, most), processor.outstanding_upgrades, Kind::Upgrade, false));
     all
 }
 
 /// A node's rate below this share of what its cores read one by one is limited by something that they share.
 const LIMITED: f64 = 0.85;
+
+/// Whether something that the cores of a node share limits what they read `together`: each alone would read more.
+pub(super) fn is_limited(structure: &Structure, together: f64, rates: &[Observation]) -> bool {
+    let alone = measured(rates, Kind::CoreReads(Place::Local)).unwrap_or(f64::INFINITY);
+    together < LIMITED * alone * f64::from(structure.cores_per_socket / structure.nodes_per_socket)
+}

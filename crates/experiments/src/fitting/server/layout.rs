@@ -81,19 +81,23 @@ fn mesh(parts: &[&str], controllers: u32) -> Vec<String> {
     laid
 }
 
-/// An I/O die in quarters, halves or whole, with an equal part of clusters, memory controllers and links each.
+/// Parts of an I/O die, which its nodes share equally: quarters, as on Rome and Genoa.
+const QUARTERS: u32 = 4;
+
+/// An I/O die in quarters, each with a memory controller and links, over which clusters are spread.
 fn io_die(structure: &Structure) -> Laid {
     let (clusters, nodes) = (structure.clusters_per_socket, structure.nodes_per_socket);
-    let fits = |parts: &u32| clusters.is_multiple_of(*parts) && parts.is_multiple_of(nodes);
-    let parts = [4, 2, 1].into_iter().find(fits).unwrap_or(nodes);
-    let cell = format!("{}MU", "K".repeat((clusters / parts).max(1) as usize));
-    let (columns, rows) = if parts >= 4 { (parts / 2, 2) } else { (parts, 1) };
-    let clusters_per_die = if (clusters / parts).is_multiple_of(2) { 2 } else { 1 };
+    let parts = if QUARTERS.is_multiple_of(nodes) { QUARTERS } else { nodes };
+    let of_part = |part: u32| clusters / parts + u32::from(part < clusters % parts);
+    let cell = |part: u32| format!("{}MU", "K".repeat(of_part(part) as usize));
+    let columns = if parts == QUARTERS { parts / 2 } else { parts };
+    let row = |row: u32| (row * columns..(row + 1) * columns).map(cell).collect::<Vec<_>>().join(" ");
+    let in_pairs = clusters.is_multiple_of(parts) && (clusters / parts).is_multiple_of(2);
     Laid {
         network: OnDieNetwork::IoDie,
-        rows: (0..rows).map(|_| vec![cell.as_str(); columns as usize].join(" ")).collect(),
+        rows: (0..parts / columns).map(row).collect(),
         controllers: parts / nodes,
-        clusters_per_die,
+        clusters_per_die: if in_pairs { 2 } else { 1 },
     }
 }
 
@@ -112,6 +116,19 @@ mod tests {
                 assert!(widths.windows(2).all(|pair| pair[0] == pair[1]), "{rows:?}");
             }
         }
+    }
+
+    #[test]
+    fn dies_have_four_quarters() {
+        let laid = |clusters_per_socket: u32, nodes_per_socket: u32| {
+            let structure = Structure { clusters_per_socket, nodes_per_socket, ..Structure::of_tests() };
+            let laid = io_die(&structure);
+            (laid.rows.join("/"), laid.controllers, laid.clusters_per_die)
+        };
+        assert_eq!(laid(1, 1), ("KMU MU/MU MU".to_owned(), 4, 1));
+        assert_eq!(laid(16, 4), ("KKKKMU KKKKMU/KKKKMU KKKKMU".to_owned(), 1, 2));
+        assert_eq!(laid(12, 1), ("KKKMU KKKMU/KKKMU KKKMU".to_owned(), 4, 1));
+        assert_eq!(laid(3, 3), ("KMU KMU KMU".to_owned(), 1, 1));
     }
 
     #[test]

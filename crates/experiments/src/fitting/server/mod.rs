@@ -8,9 +8,12 @@
 //! 4. The file names every value with its origin; those of the family that nothing replaced are named as defaults ([`values`]).
 
 mod base;
+mod choices;
 mod classes;
+mod cores;
 mod layout;
 mod observed;
+mod room;
 mod structure;
 mod tuning;
 mod values;
@@ -22,6 +25,7 @@ use units::{Bytes, CpuId, NodeId};
 
 use super::Comparison;
 use crate::error::ExperimentError;
+use choices::{choose, lists};
 pub(super) use observed::on_small_pages;
 use observed::{Home, Kind, Observation, Place, find, measured, observations};
 use structure::{Nearness, Structure};
@@ -112,12 +116,15 @@ pub fn describe_server(file: &str, computer: &ComputerRow, records: &[Record]) -
     let mut bench = Bench { file, values };
     let start = bench.values.described(file)?;
     let (times, rates): (Vec<Observation>, Vec<Observation>) =
-        observed.iter().cloned().partition(|observation| !observation.kind.is_rate());
+        observed.iter().cloned().partition(|observation| !observation.kind.is_overlapped());
     let mut tunables = base::times(&structure, &start, &times);
     // Private caches first: nothing beyond them changes what a load takes that hits there.
     let (inner, outer): (Vec<Observation>, Vec<Observation>) =
         times.iter().cloned().partition(|observation| matches!(observation.kind, Kind::Level(1 | 2)));
     let (private, shared) = tunables.split_at_mut(base::PRIVATE);
+    fit_times(&mut bench, private, &inner)?;
+    fit_times(&mut bench, shared, &outer)?;
+    choose(&mut bench, &structure, &lists(records, &structure, &settings))?;
     let mut depends = fit_times(&mut bench, private, &inner)?;
     depends.extend(fit_times(&mut bench, shared, &outer)?);
     for (tunable, depends) in tunables.iter().zip(depends) {
@@ -125,27 +132,42 @@ pub fn describe_server(file: &str, computer: &ComputerRow, records: &[Record]) -
         tunable.write(&mut bench.values, &source);
     }
     let described = bench.values.described(file)?;
-    let mut decided: Vec<Kind> = Vec::new();
-    for (mut tunable, rises) in base::rates(&structure, &described, &rates) {
-        let Some(observation) = find(&rates, tunable.decided_by) else { continue };
-        // What an earlier value has met already tells nothing of this one.
-        if decided.contains(&tunable.decided_by) {
-            continue;
-        }
-        let depends = fit_rate(&mut bench, &mut tunable, observation, rises)?;
-        if depends {
-            decided.push(tunable.decided_by);
-        }
-        let source = origin(&tunable, depends, &rates, structure.family.name());
-        tunable.write(&mut bench.values, &source);
-    }
+    room::make(&mut bench.values, &structure, &described, &observed);
+    tune_rates(&mut bench, &structure, &rates)?;
     let figures = bench.figures(&observed)?;
     let compared: Vec<Comparison> = observed.iter().zip(&figures).map(|(one, &figure)| compare(one, figure)).collect();
-    let notes = notes(&structure, records, penalty, directory);
+    let notes = notes(&structure, records, &observed, penalty, directory);
     bench.values.name_defaults(file)?;
     let text = bench.values.text(&heading(&notes));
     let description = machine::parse(file, &text)?.description;
     Ok(Described { text, description, compared, notes })
+}
+
+/// Tunes the values that rates decide.
+///
+/// # Errors
+/// When the machine cannot be described or simulated.
+fn tune_rates(bench: &mut Bench<'_>, structure: &Structure, rates: &[Observation]) -> Result<(), ExperimentError> {
+    let described = bench.values.described(bench.file)?;
+    let mut met: Vec<Kind> = Vec::new();
+    for base::Rate { mut tunable, rises } in base::rates(structure, &described, rates) {
+        let Some(observation) = find(rates, tunable.decided_by) else { continue };
+        // What an earlier value has met already tells nothing of this one.
+        if met.contains(&tunable.decided_by) {
+            continue;
+        }
+        let before = bench.values.clone();
+        let fitted = fit_rate(bench, &mut tunable, observation, rises)?;
+        if fitted.meets {
+            met.push(tunable.decided_by);
+        }
+        if fitted.depends {
+            tunable.write(&mut bench.values, &origin(&tunable, true, rates, structure.family.name()));
+        } else {
+            bench.values = before;
+        }
+    }
+    Ok(())
 }
 
 /// The clock of the cores while they were measured, in MHz: the middle of all records.
@@ -192,7 +214,13 @@ fn compare(observation: &Observation, figure: f64) -> Comparison {
 }
 
 /// What one should know of the description.
-fn notes(structure: &Structure, records: &[Record], penalty: Option<f64>, directory: bool) -> Vec<String> {
+fn notes(
+    structure: &Structure,
+    records: &[Record],
+    observed: &[Observation],
+    penalty: Option<f64>,
+    directory: bool,
+) -> Vec<String> {
     let mut notes = vec![match penalty {
         Some(ns) => format!(
             "a modified line of another socket costs {ns:+.1} ns if homed at its reader: {}",
@@ -201,8 +229,24 @@ fn notes(structure: &Structure, records: &[Record], penalty: Option<f64>, direct
         None => format!("one socket: the home's way to find copies is that of {}", structure.family.name()),
     }];
     notes.extend(classes::in_words(records));
+    notes.extend(doubtful_cluster(observed));
     notes.extend(structure.lost.iter().map(|lost| format!("not described: {lost}")));
     notes
+}
+
+/// Cores of a cluster that pass lines as slowly as this share of a load from memory have no cache in common.
+const AS_SLOW_AS_MEMORY: f64 = 0.8;
+
+/// What one should know of cores that announce a cache in common and pass lines as if they had none.
+fn doubtful_cluster(observed: &[Observation]) -> Option<String> {
+    let passed = Kind::Core { nearness: Nearness::SameCluster, modified: true, home: Home::Both };
+    let (passed, memory) = measured(observed, passed).zip(measured(observed, Kind::Memory(Place::Local)))?;
+    (passed > AS_SLOW_AS_MEMORY * memory).then(|| {
+        format!(
+            "cores that announce a common third-level cache pass lines in {passed:.0} ns, memory takes {memory:.0} ns: they seem \
+             to be cores of different clusters, as a hypervisor may place virtual processors"
+        )
+    })
 }
 
 fn heading(notes: &[String]) -> String {

@@ -28,6 +28,14 @@ pub(super) enum Kind {
     /// What one core, or all of a node, move in the triad of STREAM.
     CoreTriad,
     NodeTriad,
+    /// An access to the next line of an array in its own caches.
+    Stream(u8),
+    /// An access to a line in its second-level cache whose translation the first level of its TLB lacks.
+    Translation,
+    /// A store to a line that another core has, too.
+    Upgrade,
+    /// A load of a list of any size.
+    List,
 }
 
 /// The place of memory relative to a core.
@@ -80,6 +88,10 @@ impl Kind {
             Self::ClusterReads => "a cluster's cores read local memory".to_owned(),
             Self::CoreTriad => "triad, one core".to_owned(),
             Self::NodeTriad => "triad, a node's cores".to_owned(),
+            Self::Stream(level) => format!("stream from level {level} cache"),
+            Self::Translation => "load, another page each, level 2 cache".to_owned(),
+            Self::Upgrade => "store to a shared line".to_owned(),
+            Self::List => "load, list".to_owned(),
         }
     }
 
@@ -87,8 +99,14 @@ impl Kind {
     pub(super) fn is_rate(self) -> bool {
         match self {
             Self::Level(_) | Self::Memory(_) | Self::Core { .. } => false,
+            Self::Stream(_) | Self::Translation | Self::Upgrade | Self::List => false,
             Self::CoreReads(_) | Self::NodeReads(_) | Self::ClusterReads | Self::CoreTriad | Self::NodeTriad => true,
         }
+    }
+
+    /// Whether it depends on what is under way at once, as rates do.
+    pub(super) fn is_overlapped(self) -> bool {
+        self.is_rate() || matches!(self, Self::Stream(_) | Self::Upgrade)
     }
 }
 
@@ -105,6 +123,15 @@ pub(super) struct Observation {
     pub(super) small_pages: bool,
 }
 
+impl Observation {
+    /// What `record` shows of a kind, measured again by `plan`.
+    pub(super) fn new(kind: Kind, plan: Plan, record: &Record) -> Self {
+        Self { kind, plan, measured: record.typical(), places: 1, small_pages: on_small_pages(record) }
+    }
+}
+
+/// The smallest page.
+const PAGE: u64 = 4 << 10;
 /// The part of a private cache that a list fills at most: beyond, its pages may meet in some sets.
 const FILLED: f64 = 0.5;
 
@@ -117,8 +144,7 @@ pub(super) fn observations(records: &[Record], structure: &Structure, settings: 
             continue;
         };
         if let Some(kind) = kind_of(record, &plan, structure) {
-            let measured = record.headline();
-            all.push(Observation { kind, plan, measured, places: 1, small_pages: on_small_pages(record) });
+            all.push(Observation::new(kind, plan, record));
         }
     }
     all.sort_by(|a, b| a.kind.cmp(&b.kind).then(a.measured.total_cmp(&b.measured)));
@@ -159,6 +185,9 @@ fn kind_of(record: &Record, plan: &Plan, structure: &Structure) -> Option<Kind> 
     let local = *locals.first()?;
     let place = place_of(local, plan, structure);
     match (plan.experiment, plan.state) {
+        (Experiment::AreaRead, _) if is_of_pages(plan, structure) => Some(Kind::Translation),
+        (Experiment::P3Ru, _) => level_of(plan.settings.array, plan.settings.stride, structure).and_then(stream),
+        (Experiment::LmbenchUpgrd, State::Shrd) => Some(Kind::Upgrade),
         (Experiment::AreaRead, _) => level_of(plan.settings.array, plan.settings.stride, structure),
         (Experiment::LmbenchRead, State::Uown) => Some(Kind::Memory(place)),
         (Experiment::LmbenchRead, State::Dexd | State::Cexh) => {
@@ -184,6 +213,18 @@ fn kind_of(record: &Record, plan: &Plan, structure: &Structure) -> Option<Kind> 
         (Experiment::StreamTriad, _) if crew_is(locals, structure, Nearness::SameNode) => Some(Kind::NodeTriad),
         _ => None,
     }
+}
+
+/// The stream of the kind of a list.
+fn stream(list: Kind) -> Option<Kind> {
+    if let Kind::Level(level) = list { Some(Kind::Stream(level)) } else { None }
+}
+
+/// Whether a list has a line of each of so many pages as its lines fit the second-level cache, but not the primary one.
+fn is_of_pages(plan: &Plan, structure: &Structure) -> bool {
+    let (array, stride) = (plan.settings.array.0, plan.settings.stride.0);
+    let lines = array / stride * structure.line.0;
+    stride > PAGE && lines > structure.l1.size.0 && lines as f64 <= FILLED * structure.l2.size.0 as f64
 }
 
 fn place_of(local: CpuId, plan: &Plan, structure: &Structure) -> Place {
@@ -216,7 +257,7 @@ fn level_of(array: Bytes, stride: Bytes, structure: &Structure) -> Option<Kind> 
         () if within(caches[0]) => Some(Kind::Level(1)),
         () if within(caches[1]) && beyond(caches[0], 2) => Some(Kind::Level(2)),
         // Neither wholly: the level inside may have a part of it.
-        () if array.0 <= caches[2] / 2 && beyond(caches[1], 3) && array.0 <= 8 * caches[1] => Some(Kind::Level(3)),
+        () if array.0 <= caches[2] / 2 && beyond(caches[1], 2) && array.0 <= 8 * caches[1] => Some(Kind::Level(3)),
         () => None,
     }
 }

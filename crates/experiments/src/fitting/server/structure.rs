@@ -46,6 +46,7 @@ pub(super) enum Nearness {
 pub(super) struct Structure {
     pub(super) title: String,
     pub(super) family: Family,
+    pub(super) microarchitecture: Option<String>,
     pub(super) sockets: u32,
     pub(super) nodes_per_socket: u32,
     pub(super) clusters_per_socket: u32,
@@ -127,6 +128,7 @@ impl Structure {
         Ok(Self {
             title: computer.model.clone().unwrap_or_else(|| computer.machine.clone()),
             family: family(computer, inclusive),
+            microarchitecture: computer.microarchitecture.clone(),
             sockets: counts.sockets,
             nodes_per_socket: counts.nodes_per_socket,
             clusters_per_socket: counts.clusters_per_socket,
@@ -322,10 +324,18 @@ fn family(computer: &ComputerRow, inclusive: bool) -> Family {
 }
 
 #[cfg(test)]
+impl Structure {
+    /// Any structure, for tests of what follows from one.
+    pub(super) fn of_tests() -> Self {
+        tests::of("epyc-7702-2s")
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(machine: &str) -> Structure {
+    pub(super) fn of(machine: &str) -> Structure {
         let description = machine::load(machine).unwrap_or_else(|error| panic!("{error}"));
         let computer = bench::computer_of_server(&description).expect("a server");
         Structure::of(&computer).unwrap_or_else(|error| panic!("{machine}: {error}"))

@@ -80,10 +80,14 @@ impl Bench<'_> {
         self.figures_of(&self.values, observations)
     }
 
-    fn figures_of(&self, values: &Values, observations: &[Observation]) -> Result<Vec<f64>, ExperimentError> {
+    pub(super) fn figures_of(
+        &self,
+        values: &Values,
+        observations: &[Observation],
+    ) -> Result<Vec<f64>, ExperimentError> {
         let machine = Repeated::new(values.described(self.file)?);
         let work =
-            |observation: &Observation| Ok(machine.run(&observation.plan, observation.small_pages)?.record.headline());
+            |observation: &Observation| Ok(machine.run(&observation.plan, observation.small_pages)?.record.typical());
         parallel::collected(observations, work, |_| ())
     }
 
@@ -203,11 +207,22 @@ fn slopes_at(
 const ATTEMPTS: usize = 5;
 /// A rate within this share of what was measured will do.
 const RATE_AGREES: f64 = 0.02;
+/// A rate that is still off by this share at the best value is met; others have nothing to add.
+const RATE_IS_MET: f64 = 0.05;
 /// A rate that goes with a smaller power of its value does not depend on it, and one with less than this much more hardly.
 const RATE_DEPENDS: f64 = 0.12;
 const STEEP: f64 = 0.2;
 
-/// Changes a value until the simulated rate is the measured one. Returns whether the rate depends on it; if not, the value stays.
+/// What the fit of a value to a rate came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Fitted {
+    /// Whether the rate depends on the value, in the range that was tried.
+    pub(super) depends: bool,
+    /// Whether the rate is the measured one.
+    pub(super) meets: bool,
+}
+
+/// Changes a value until the simulated rate is the measured one. The value stays if the rate does not depend on it.
 /// `rises` says whether the rate rises with the value, or falls.
 ///
 /// # Errors
@@ -217,7 +232,7 @@ pub(super) fn fit_rate(
     tunable: &mut Tunable,
     observation: &Observation,
     rises: bool,
-) -> Result<bool, ExperimentError> {
+) -> Result<Fitted, ExperimentError> {
     let one = std::slice::from_ref(observation);
     let start = tunable.clone();
     let mut best = (f64::INFINITY, start.spelled());
@@ -235,7 +250,7 @@ pub(super) fn fit_rate(
                 let power = f64::ln(figure / rate) / f64::ln(value / before);
                 depends |= power.abs() > RATE_DEPENDS;
                 if power.abs() < STEEP {
-                    return Ok(settled(bench, tunable, &start, best.1, depends));
+                    return Ok(settled(bench, tunable, &start, best, depends));
                 }
                 power
             }
@@ -257,12 +272,18 @@ pub(super) fn fit_rate(
             break;
         }
     }
-    Ok(settled(bench, tunable, &start, best.1, depends))
+    Ok(settled(bench, tunable, &start, best, depends))
 }
 
-/// Settles on the best value if the rate depends on it, otherwise on that of the start. Returns whether it does.
-fn settled(bench: &mut Bench<'_>, tunable: &mut Tunable, start: &Tunable, best: f64, depends: bool) -> bool {
+/// Settles on the best value, which leaves this error, if the rate depends on it, otherwise on that of the start.
+fn settled(
+    bench: &mut Bench<'_>,
+    tunable: &mut Tunable,
+    start: &Tunable,
+    (error, best): (f64, f64),
+    depends: bool,
+) -> Fitted {
     tunable.value = if depends { best } else { start.value };
     bench.values = bench.with(std::slice::from_ref(tunable));
-    depends
+    Fitted { depends, meets: depends && error < RATE_IS_MET }
 }

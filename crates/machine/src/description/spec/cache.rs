@@ -3,12 +3,14 @@
 use units::{Bytes, Hertz};
 
 use super::section;
-use crate::description::kind::{Alternatives, Flag, bytes, cache_kib, cache_mib, choice, count, cycles, mhz};
+use crate::description::kind::{Alternatives, Flag, bytes, cache_kib, cache_mib, choice, count, cycles, kib, mhz};
 
 /// Maximum number of ways of a cache.
 pub const MOST_WAYS: u32 = 32;
-/// Maximum number of lines that a prefetcher proposes at once, or of its streams.
-const MOST_PREFETCHES: u32 = 64;
+/// Maximum number of lines that a prefetcher proposes at once: as many as there can be miss registers.
+const MOST_PREFETCHES: u32 = super::MOST_MISSES;
+/// Maximum number of strides or streams of a prefetcher.
+const MOST_STREAMS: u32 = 64;
 
 /// The replacement policy of a cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -207,6 +209,8 @@ section! {
         /// Lines that it proposes at once.
         degree: u32 = "degree", count(1, MOST_PREFETCHES);
         /// Entries of its table of strides or streams; 0 for `next-line`, which has none.
-        streams: u32 = "streams", count(0, MOST_PREFETCHES), or 0;
+        streams: u32 = "streams", count(0, MOST_STREAMS), or 0;
+        /// Size of the aligned region that its proposals do not leave; 0 for a page.
+        region: Bytes = "region_kib", kib(0, 1 << 20), or Bytes(0);
     }
 }

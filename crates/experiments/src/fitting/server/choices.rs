@@ -1,0 +1,90 @@
+//! Values without an order, of which those are chosen whose simulated lists come nearest to the measured ones: replacement policies,
+//! and whether large pages are what they seem.
+
+use bench::{Experiment, Plan, Settings};
+use record::Record;
+use units::Bytes;
+
+use super::observed::{Kind, Observation};
+use super::structure::Structure;
+use super::tuning::Bench;
+use super::values::Values;
+use crate::error::ExperimentError;
+
+/// A value that lists of some sizes decide.
+struct Choice {
+    table: &'static str,
+    key: &'static str,
+    alternatives: &'static [&'static str],
+    /// The level that the lists exceed, and by which factor at most.
+    level: usize,
+    most: f64,
+}
+
+const POLICIES: &[&str] = &["\"pseudo-lru\"", "\"lru\"", "\"random\""];
+
+/// In the order in which they are made: pages first, for a missing translation delays every list.
+const CHOICES: [Choice; 4] = [
+    Choice { table: "tlb", key: "large_page_kib", alternatives: &["2048", "0"], level: 0, most: f64::INFINITY },
+    Choice { table: "l1", key: "replacement", alternatives: POLICIES, level: 0, most: 2.0 },
+    Choice { table: "l2", key: "replacement", alternatives: POLICIES, level: 1, most: 2.0 },
+    Choice { table: "l3_slice", key: "replacement", alternatives: POLICIES, level: 2, most: 2.0 },
+];
+
+/// An alternative to the default is taken if it leaves less than this share of the default's squared error.
+const BETTER: f64 = 0.8;
+
+/// The lists of `records` that a structure is compared by.
+pub(super) fn lists(records: &[Record], structure: &Structure, settings: &Settings) -> Vec<Observation> {
+    let list = |record: &Record| -> Option<Observation> {
+        let node = |node| structure.node(node);
+        let plan = Plan::of_record(record, structure.line, settings, |cpu| structure.cpu(cpu), node)?;
+        (plan.experiment == Experiment::AreaRead).then(|| Observation::new(Kind::List, plan, record))
+    };
+    records.iter().filter_map(list).collect()
+}
+
+/// Chooses, and sets what is chosen with its source.
+///
+/// # Errors
+/// When the machine cannot be described or simulated.
+pub(super) fn choose(
+    bench: &mut Bench<'_>,
+    structure: &Structure,
+    lists: &[Observation],
+) -> Result<(), ExperimentError> {
+    let sizes = [structure.l1, structure.l2, structure.l3].map(|shape| shape.size);
+    for choice in &CHOICES {
+        let deciding: Vec<Observation> =
+            lists.iter().filter(|list| choice.is_decided_by(&list.plan, sizes)).cloned().collect();
+        if deciding.is_empty() {
+            continue;
+        }
+        let mut best = (0, f64::INFINITY);
+        for (number, &alternative) in choice.alternatives.iter().enumerate() {
+            let mut tried = bench.values.clone();
+            tried.set(choice.table, choice.key, alternative, "");
+            let squares = squared_error(bench, &tried, &deciding)?;
+            let enough = if number == 0 { f64::INFINITY } else { best.1 * BETTER };
+            if squares < enough {
+                best = (number, squares);
+            }
+        }
+        let source = format!("calibrated: nearest to {} lists of those tried", deciding.len());
+        bench.values.set(choice.table, choice.key, choice.alternatives[best.0], source);
+    }
+    Ok(())
+}
+
+impl Choice {
+    fn is_decided_by(&self, plan: &Plan, sizes: [Bytes; 3]) -> bool {
+        let array = plan.settings.array.0 as f64;
+        array > sizes[self.level].0 as f64 && array <= self.most * sizes[self.level].0 as f64
+    }
+}
+
+/// The sum of squares of the logarithms by which figures differ.
+fn squared_error(bench: &Bench<'_>, values: &Values, lists: &[Observation]) -> Result<f64, ExperimentError> {
+    let figures = bench.figures_of(values, lists)?;
+    Ok(lists.iter().zip(figures).map(|(list, figure)| (list.measured / figure).ln().powi(2)).sum())
+}
