@@ -166,7 +166,7 @@ impl Plan {
     /// The most lines that stay where the experiment needs them: modified, shared or dirty ones in one L2, clean ones
     /// that the owner must still hold in half of it (Prestor 2001 sections 4.2.1, 4.2.2 and 4.3.3). `None` if any number
     /// will do.
-    fn most_lines(&self, layout: &Layout) -> Option<u64> {
+    pub(crate) fn most_lines(&self, layout: &Layout) -> Option<u64> {
         let l2_lines = layout.l2.0 / layout.line.0;
         let owned_by_one = match self.placement.remotes.len() {
             1 => self.placement.locals.len() as u64,

@@ -36,7 +36,7 @@ pub fn random_sharers(layout: &Layout, sharers: usize, scope: &SuiteScope) -> Ve
     }
     let first = |node: NodeId| layout.cpus_of(node)[0];
     let settings = Settings {
-        lines: Some(scope.settings.lines.unwrap_or(LINES)),
+        lines: scope.settings.lines,
         sharers_drop: Some(false),
         // Other sets take the place of repetitions.
         iterations: 1,
@@ -45,7 +45,11 @@ pub fn random_sharers(layout: &Layout, sharers: usize, scope: &SuiteScope) -> Ve
     let draw = |draw: u32| {
         let chosen = drawn(&others, sharers, (sharers as u64) << 32 | u64::from(draw));
         let placement = Placement::new(home, first(home), chosen.into_iter().map(first));
-        Plan::new(Experiment::BwUpgrd, State::Shrd, placement, settings.clone()).in_series(Series::RandomSharers)
+        let mut plan = Plan::new(Experiment::BwUpgrd, State::Shrd, placement, settings.clone());
+        // Small caches hold fewer lines, and the time of each is the same.
+        let most = plan.most_lines(layout).unwrap_or(LINES);
+        plan.settings.lines = plan.settings.lines.or(Some(LINES.min(most)));
+        plan.in_series(Series::RandomSharers)
     };
     (0..scope.draws).map(draw).collect()
 }

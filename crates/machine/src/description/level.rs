@@ -2,7 +2,7 @@
 
 use units::{Bytes, Hertz};
 
-use super::{Description, Fill, Inclusion, L1Spec, L2Spec, L3Spec, Replacement, WritePolicy};
+use super::{Description, Fill, Frames, Inclusion, L1Spec, L2Spec, L3Spec, Replacement, WritePolicy};
 
 /// Maximum number of private cache levels.
 pub const MOST_CACHE_LEVELS: usize = 3;
@@ -165,6 +165,14 @@ impl Description {
     pub fn coherent_cache(&self) -> CacheLevel {
         let outer = self.l3.as_ref().map(CacheLevel::from).or(self.l2.as_ref().map(CacheLevel::from));
         outer.unwrap_or_else(|| self.primary_cache())
+    }
+
+    /// Lines of this size in a page, a shift, if the frames of consecutive pages are scattered; otherwise 0.
+    pub fn scattered_page_shift(&self, line: Bytes) -> u32 {
+        match self.memory.frames {
+            Frames::Consecutive => 0,
+            Frames::Scattered => (self.tlb.page.0 / line.0).trailing_zeros(),
+        }
     }
 
     /// Lines that its private caches hold together: those of the coherent level, and of the levels inside that are exclusive.

@@ -23,7 +23,7 @@ pub use error::{DescriptionError, Entry, Origin};
 pub use level::{CacheLevel, CachePort, MOST_CACHE_LEVELS};
 pub use spec::{
     BanksSpec, BusSpec, ClusterSpec, ControllerKind, ControllerSpec, CrossbarSpec, DeviceCache, DirectorySpec,
-    DomainTopology, DoubleMeshSpec, Fill, Forwarding, HandlerSpec, HomeKind, HomeSpec, HubSpec, HypercubeSpec,
+    DomainTopology, DoubleMeshSpec, Fill, Forwarding, Frames, HandlerSpec, HomeKind, HomeSpec, HubSpec, HypercubeSpec,
     IdealNetworkSpec, IdealProtocol, Inclusion, L1PortSpec, L1Spec, L2Spec, L3Spec, LatencySpec, LinkSpec, MOST_MISSES,
     MOST_PROCESSORS, MOST_SOCKETS, MOST_TRANSLATIONS, MOST_VIRTUAL_CHANNELS, MOST_WAYS, MagicSpec, MemoryLinkSpec,
     MemorySpec, MeshSpec, MissCountersSpec, OnDieNetwork, OsSpec, PageCacheSpec, PassTransmission, PlacementKind,

@@ -29,8 +29,12 @@ impl Frames {
             }
         };
         let ways = spec.cache_ways as usize;
-        let tags =
-            Cache::of_tags(&CacheSpec { sets: sets as usize, ways, replacement: Replacement::LeastRecentlyUsed });
+        let tags = Cache::of_tags(&CacheSpec {
+            sets: sets as usize,
+            ways,
+            replacement: Replacement::LeastRecentlyUsed,
+            page_shift: 0,
+        });
         let random = Xoshiro256PlusPlus::seed_from_u64(seed);
         Self { kind: spec.cache, tags, sets, lines, nodes: nodes as u64, random }
     }

@@ -15,6 +15,8 @@ pub struct CacheSpec {
     pub ways: usize,
     /// The replacement policy.
     pub replacement: Replacement,
+    /// Lines of a page, a shift, whose frames are scattered; 0 if consecutive pages have consecutive frames.
+    pub page_shift: u32,
 }
 
 impl CacheSpec {
@@ -95,6 +97,15 @@ pub struct Victim {
     pub version: Version,
 }
 
+/// The line in a frame that is drawn for its page, by the page's number: the mixing function of SplitMix64.
+#[inline]
+fn scattered(line: u64, page_shift: u32) -> u64 {
+    let mut frame = line >> page_shift;
+    frame = (frame ^ frame >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    frame = (frame ^ frame >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (frame ^ frame >> 31) << page_shift | line & ((1 << page_shift) - 1)
+}
+
 /// The state of a cache: tags, and the versions of the data in the cache that holds them for its processor.
 ///
 /// Lines are addresses divided by the cache's line size. Untouched sets occupy no memory of the host.
@@ -106,6 +117,7 @@ pub struct Cache {
     recency: Recency,
     ways: usize,
     set_mask: u64,
+    page_shift: u32,
 }
 
 impl Cache {
@@ -124,12 +136,14 @@ impl Cache {
             recency: Recency::new(spec.replacement, spec.sets, spec.ways),
             ways: spec.ways,
             set_mask: spec.sets as u64 - 1,
+            page_shift: spec.page_shift,
         }
     }
 
     #[inline]
     fn set_of(&self, line: u64) -> usize {
-        (line & self.set_mask) as usize
+        let frame = if self.page_shift == 0 { line } else { scattered(line, self.page_shift) };
+        (frame & self.set_mask) as usize
     }
 
     #[inline]
@@ -393,9 +407,25 @@ mod tests {
     }
 
     #[test]
+    fn scattered_pages_meet_in_sets_as_chance_has_it() {
+        // 12 pages for each of 16 colours on average.
+        let spec = CacheSpec { sets: 1024, ways: 16, replacement: LRU, page_shift: 6 };
+        let cache = Cache::of_tags(&spec);
+        let mut colours = [0; 16];
+        for page in 0..192u64 {
+            let set = cache.set_of(page << 6 | 5);
+            assert_eq!(set % 64, 5, "within a page lines stay where they are");
+            colours[set / 64] += 1;
+        }
+        let (least, most) = (colours.iter().min(), colours.iter().max());
+        assert!(least.is_some_and(|&least| (2..12).contains(&least)), "{colours:?}");
+        assert!(most.is_some_and(|&most| (13..25).contains(&most)), "{colours:?}");
+    }
+
+    #[test]
     fn the_line_used_longest_ago_leaves() {
         let random = &mut random();
-        let mut cache = Cache::of_tags(&CacheSpec { sets: 4, ways: 2, replacement: LRU });
+        let mut cache = Cache::of_tags(&CacheSpec { sets: 4, ways: 2, replacement: LRU, page_shift: 0 });
         assert_eq!(fill(&mut cache, 0, CopyState::MODIFIED, random), None);
         assert_eq!(fill(&mut cache, 4, CopyState::SHARED, random), None);
         assert_eq!(cache.use_line(0), CopyState::MODIFIED);
@@ -409,7 +439,7 @@ mod tests {
     #[test]
     fn reserved_places_are_not_chosen() {
         let random = &mut random();
-        let mut cache = Cache::new(&CacheSpec { sets: 1, ways: 3, replacement: Replacement::Random });
+        let mut cache = Cache::new(&CacheSpec { sets: 1, ways: 3, replacement: Replacement::Random, page_shift: 0 });
         for line in 0..3 {
             let (slot, victim) = cache.make_room(line, |_| false, random).expect("a place");
             assert_eq!(victim, None);
@@ -465,7 +495,7 @@ mod tests {
         ) {
             let sets = 1 << shift;
             let random = &mut random();
-            let mut cache = Cache::of_tags(&CacheSpec { sets, ways, replacement: LRU });
+            let mut cache = Cache::of_tags(&CacheSpec { sets, ways, replacement: LRU, page_shift: 0 });
             let mut reference = Reference { sets: vec![Vec::new(); sets], ways };
             for (fills, line) in steps {
                 if fills {
@@ -489,7 +519,7 @@ mod tests {
             lines in prop::collection::vec(0u64..200, 1..300),
         ) {
             let random = &mut random();
-            let mut cache = Cache::new(&CacheSpec { sets: 4, ways, replacement });
+            let mut cache = Cache::new(&CacheSpec { sets: 4, ways, replacement, page_shift: 0 });
             let mut present = std::collections::BTreeMap::new();
             for (number, line) in lines.into_iter().enumerate() {
                 let version = Version(number as u32);

@@ -39,7 +39,7 @@ impl Levels {
     pub fn new(levels: &[LevelSpec]) -> Self {
         debug_assert!((1..=MOST_CACHE_LEVELS).contains(&levels.len()));
         let absent = LevelSpec {
-            cache: CacheSpec { sets: 1, ways: 1, replacement: Replacement::Random },
+            cache: CacheSpec { sets: 1, ways: 1, replacement: Replacement::Random, page_shift: 0 },
             shift: 0,
             inclusion: Inclusion::Inclusive,
             through: false,

@@ -116,7 +116,7 @@ impl ProcessorTiming {
         let coherent = description.coherent_cache();
         let block_shift = shift(description.l1.line);
         let specs: Vec<LevelSpec> =
-            described.iter().map(|level| spec_of(level, shift(level.line) - block_shift)).collect();
+            described.iter().map(|level| spec_of(description, level, shift(level.line) - block_shift)).collect();
         let level = |number: usize| {
             described.get(number).map_or(LevelTiming::NONE, |level| LevelTiming::new(level, processor.clock))
         };
@@ -235,11 +235,11 @@ impl LevelTiming {
 }
 
 /// The cache of a level whose lines are `2^shift` primary blocks.
-fn spec_of(level: &CacheLevel, shift: u32) -> LevelSpec {
+fn spec_of(description: &Description, level: &CacheLevel, shift: u32) -> LevelSpec {
     let (ways, replacement) = (level.ways as usize, level.replacement);
     let sets = (level.lines() / u64::from(level.ways)) as usize;
     LevelSpec {
-        cache: CacheSpec { sets, ways, replacement },
+        cache: CacheSpec { sets, ways, replacement, page_shift: description.scattered_page_shift(level.line) },
         shift,
         inclusion: level.inclusion,
         through: level.write == WritePolicy::Through,

@@ -110,7 +110,7 @@ impl Homes {
         let home = SimError::table(description.home.as_ref(), description, "server")?;
         let cache = || {
             let (sets, ways) = ((home.entries / home.ways) as usize, home.ways as usize);
-            Cache::of_tags(&CacheSpec { sets, ways, replacement: Replacement::LeastRecentlyUsed })
+            Cache::of_tags(&CacheSpec { sets, ways, replacement: Replacement::LeastRecentlyUsed, page_shift: 0 })
         };
         let controller = || MemoryController {
             banks: Banks::new(timing.banks),

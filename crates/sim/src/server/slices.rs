@@ -108,8 +108,9 @@ impl Cluster {
     ) -> Result<Self, SimError> {
         let spec = SimError::table(description.l3_slice.as_ref(), description, "server")?;
         let sets = |ways: u32, size: u64| (size / u64::from(ways)) as usize;
+        let page_shift = description.scattered_page_shift(description.coherent_cache().line);
         let cache = |sets: usize, ways: u32, replacement: Replacement| {
-            Cache::of_tags(&CacheSpec { sets, ways: ways as usize, replacement })
+            Cache::of_tags(&CacheSpec { sets, ways: ways as usize, replacement, page_shift })
         };
         let line = description.coherent_cache().line.0;
         let slice = || Slice {

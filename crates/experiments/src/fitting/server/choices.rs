@@ -24,8 +24,15 @@ struct Choice {
 const POLICIES: &[&str] = &["\"pseudo-lru\"", "\"lru\"", "\"random\""];
 
 /// In the order in which they are made: pages first, for a missing translation delays every list.
-const CHOICES: [Choice; 4] = [
+const CHOICES: [Choice; 5] = [
     Choice { table: "tlb", key: "large_page_kib", alternatives: &["2048", "0"], level: 0, most: f64::INFINITY },
+    Choice {
+        table: "memory",
+        key: "frames",
+        alternatives: &["\"consecutive\"", "\"scattered\""],
+        level: 0,
+        most: f64::INFINITY,
+    },
     Choice { table: "l1", key: "replacement", alternatives: POLICIES, level: 0, most: 2.0 },
     Choice { table: "l2", key: "replacement", alternatives: POLICIES, level: 1, most: 2.0 },
     Choice { table: "l3_slice", key: "replacement", alternatives: POLICIES, level: 2, most: 2.0 },

@@ -27,8 +27,8 @@ pub use network::{
     CrossbarSpec, DoubleMeshSpec, HypercubeSpec, IdealNetworkSpec, LinkSpec, MOST_PROCESSORS, MOST_VIRTUAL_CHANNELS,
     MeshSpec, RingSpec, RouterBypass, RouterSpec, TopologyKind, TopologySpec,
 };
+pub use node::{Frames, MemorySpec, ProcessorModel, ProcessorSpec, Refill, SysadSpec, TlbSpec};
 pub use node::{MOST_MISSES, MOST_TRANSLATIONS};
-pub use node::{MemorySpec, ProcessorModel, ProcessorSpec, Refill, SysadSpec, TlbSpec};
 pub use os::{DomainTopology, OsSpec, PlacementKind, ThreadOrder};
 pub use scheduler::SchedulerSpec;
 pub use sci::{PassTransmission, SciRingSpec, SciSpec};

@@ -133,6 +133,21 @@ section! {
     }
 }
 
+/// The frames of consecutive pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Frames {
+    /// Consecutive.
+    Consecutive,
+    /// Anywhere in memory, as an operating system or a hypervisor finds them after a while: pages meet in sets of physically
+    /// indexed caches by chance.
+    Scattered,
+}
+
+impl Alternatives for Frames {
+    const WORDS: &'static [(Self, &'static str)] =
+        &[(Self::Consecutive, "consecutive"), (Self::Scattered, "scattered")];
+}
+
 section! {
     /// Main memory of a node. Cycles are the controller's.
     MemorySpec in "memory" {
@@ -148,5 +163,7 @@ section! {
         refresh_cycles: u32 = "refresh_cycles", cycles(0, 10_000);
         /// Memories of a node, among which its lines lie in turn, each with all the channels and banks of `[banks]`.
         controllers: u32 = "controllers", count(1, 64), or 1;
+        /// The frames of consecutive pages, as caches see them. DRAM keeps the order of pages.
+        frames: Frames = "frames", choice::<Frames>(), or Frames::Consecutive;
     }
 }

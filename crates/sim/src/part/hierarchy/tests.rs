@@ -13,7 +13,7 @@ use super::*;
 const RELATIONS: [Inclusion; 3] = [Inclusion::Inclusive, Inclusion::Exclusive, Inclusion::Neither];
 
 fn level(sets: usize, ways: usize, shift: u32, inclusion: Inclusion) -> LevelSpec {
-    let cache = CacheSpec { sets, ways, replacement: Replacement::LeastRecentlyUsed };
+    let cache = CacheSpec { sets, ways, replacement: Replacement::LeastRecentlyUsed, page_shift: 0 };
     LevelSpec { cache, shift, inclusion, through: false, allocates: true, keeps: true }
 }
 
