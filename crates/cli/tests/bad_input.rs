@@ -16,6 +16,18 @@ fn an_unknown_machine_is_answered_with_the_nearest() {
 }
 
 #[test]
+fn settings_of_firmware_are_refused_by_the_words_for_them() {
+    let epyc = ["snoop = early", "at most 2 core clusters", "accepted: snoop=home"];
+    refused("bench -m epyc-7702-2s+snoop=early", &epyc);
+    refused(
+        "sim fft -m epyc-7702-2s --vary snc=1,2",
+        &["snc = 1", "always has 16 core clusters", "nps=1, nps=2, nps=4"],
+    );
+    refused("bench -m xeon-8180-2s+prefetch=maybe", &["prefetch = maybe", "accepted: prefetch=on, prefetch=off"]);
+    refused("topology -m arctic+cod", &["cod: arctic is not a server", "xeon-e5-2699v3-2s"]);
+}
+
+#[test]
 fn this_computer_shows_no_routing_table() {
     refused("topology --routes", &["-m host", "arctic"]);
     refused("topology --check-deadlock", &["-m host", "arctic"]);
