@@ -167,6 +167,9 @@ fn what_can_be_reproduced_is_listed_and_not_begun() {
     let all = printed("reproduce");
     assert!(["prestor/4.6", "seidl/1", "flash/figure-5.8", "flash/study-ideal"].iter().all(|name| all.contains(name)));
     assert_eq!(printed("reproduce --list"), all);
+    // As the word of a shell's variable that is not set.
+    let empty = Command::new(env!("CARGO_BIN_EXE_ccnuma")).args(["reproduce", ""]).output().expect("it runs");
+    assert_eq!(String::from_utf8_lossy(&empty.stdout), all);
     let of_paper = printed("reproduce seidl --list");
     assert!(of_paper.contains("seidl/2") && !of_paper.contains("prestor"), "{of_paper}");
     let records = printed("reproduce --list --json");
