@@ -85,9 +85,7 @@ impl BenchCommand {
     /// Adapts a suite to this computer and to how much time there is.
     fn adapt(&self, scope: &mut SuiteScope, inventory: &Inventory, suite: Suite) {
         if suite == Suite::Fit {
-            // One kind of pages: the largest, so that translation adds least to what caches and memory take.
-            let transparent = self.host.pages.is_none() && inventory.transparent.is_on();
-            scope.pages = if transparent { vec![PageKind::Transparent] } else { Vec::new() };
+            scope.pages = if self.host.pages.is_none() { SuiteScope::pages_of_fit(inventory) } else { Vec::new() };
             return;
         }
         if self.host.pages.is_none() && inventory.transparent.is_on() && !self.host.quick {
