@@ -9,13 +9,17 @@ use std::time::Duration;
 use common::ccnuma;
 use serde_json::Value;
 
-/// The records that a line prints with `--json`, whatever warnings a busy computer is worth.
+/// The measurements that a line prints with `--json` behind the structure of this computer, whatever warnings a busy computer is worth.
 fn records(line: &str) -> Vec<Value> {
     let output = ccnuma(&format!("{line} --json"));
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "ccnuma {line}: {errors}");
     let text = String::from_utf8(output.stdout).expect("UTF-8");
-    text.lines().map(|line| serde_json::from_str(line).expect("a record a line")).collect()
+    let mut records: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("a record a line")).collect();
+    let computer = records.remove(0);
+    assert_eq!((&computer["record"], &computer["machine"]), (&"computer".into(), &"host".into()), "{computer}");
+    records
 }
 
 #[test]

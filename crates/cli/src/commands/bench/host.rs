@@ -62,7 +62,7 @@ impl BenchCommand {
             print(report::paragraph(&headline(&platform), &self.output.view()))?;
         }
         let mut output: Output<Record> = self.output.open()?.of(&provenance::of_host(platform.inventory()));
-        output.describe(&bench::computer_of_host(platform.inventory()))?;
+        output.announce(&bench::computer_of_host(platform.inventory()))?;
         let view = self.output.view();
         let early = view.clone();
         output.tell_early(move |records| tables(TITLE, records, &early));
