@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{ccnuma_in, refused};
+use common::{ccnuma_in, refused, said};
 
 #[test]
 fn an_unknown_machine_is_answered_with_the_nearest() {
@@ -126,7 +126,7 @@ fn a_wrong_machine_file_is_quoted_with_its_line() {
     let file = directory.path().join("mine.toml");
     std::fs::write(&file, "inherit = \"arctic\"\n\n[processor]\nclock = 300\n").expect("writable");
     let output = ccnuma_in(directory.path(), "bench -m mine.toml lmbench-read");
-    let errors = String::from_utf8_lossy(&output.stderr);
+    let errors = said(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{errors}");
     assert!(errors.contains("mine.toml:4") && errors.contains("clock_mhz"), "{errors}");
     assert_eq!(errors.lines().count(), 1, "{errors}");

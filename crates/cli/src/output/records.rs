@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use record::{ComputerRow, Format, Provenance, RecordWriter, Row, WriteError};
 
 use super::{on_standard_output, print};
-use crate::failure::Failure;
-use crate::{interruption, progress, provenance};
+use crate::failure::{self, Failure};
+use crate::{interruption, provenance};
 
 /// The table that rows make.
 type Table<R> = Box<dyn Fn(&[R]) -> String + Send>;
@@ -177,7 +177,7 @@ impl<R: Row + Clone> Shared<R> {
                     let (Failure::Run(line) | Failure::Input(line)) = Failure::from(error) else {
                         return Err(Failure::Closed);
                     };
-                    progress::say(format!("error: {line}; writing to {file} stopped after {} records", self.written));
+                    failure::tell(format!("{line}; writing to {file} stopped after {} records", self.written));
                     self.failed.get_or_insert(line);
                     destination.given_up = true;
                 }
