@@ -693,7 +693,8 @@ class Reproduction(Record):
     column: str
     """The column, such as `back-to-back READ`."""
     error_pct: Optional[float]
-    """How far ours is from theirs, in percent of theirs; `None` if either is missing or theirs is zero."""
+    """How far ours is from theirs, in percent of theirs; `None` if either is missing, or theirs is zero or
+    negative, as a small difference may be."""
     ours: Optional[float]
     """Our figure; `None` where this system could not produce it."""
     paper: str

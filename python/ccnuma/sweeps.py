@@ -84,7 +84,11 @@ def _listed(base: list[str], command: str) -> list[dict[str, Any]]:
 
 def _one(command: list[str]) -> tuple[int, str]:
     """Does one run: on another computer, perhaps, so it takes and returns plain data."""
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    # An error is a line of its own then, however long.
+    environment = {**os.environ, "CCNUMA_PROGRESS": "lines", "NO_COLOR": "1"}
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment
+    )
     said = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
     return done.returncode, (said[-1].removeprefix("error: ") if said else f"{' '.join(command)}: exit code {done.returncode}")
 

@@ -87,8 +87,9 @@ impl Trial {
         let mut collected = Collected::new(plan.clone());
         let used = plan.state != State::Uown || plan.experiment.is_ping_pong() || plan.experiment.is_loaded();
         if !used && !plan.placement.remotes.is_empty() {
-            let (state, remotes) = (plan.state.to_string(), plan.placement.remotes.clone());
-            collected.warnings.push(Warning::RemotesUnused { state, remotes });
+            // A record names the processors that took part.
+            let remotes = std::mem::take(&mut collected.plan.placement.remotes);
+            collected.warnings.push(Warning::RemotesUnused { state: plan.state.to_string(), remotes });
         }
         Ok(Self { collected, check: None })
     }

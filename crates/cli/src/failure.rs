@@ -1,12 +1,16 @@
-//! Why the command did not do what was asked, as one line and an exit code.
+//! Why the command did not do what was asked, as one message and an exit code.
 
 use std::fmt::Display;
 use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use report::View;
 
-/// A failure, worded for one line on standard error.
+use crate::output::{paints_errors, width_of_errors};
+use crate::progress;
+
+/// A failure, worded for one message on standard error, in which nothing but the width of the terminal breaks lines.
 #[derive(Debug)]
 pub enum Failure {
     /// The input cannot be used: exit code 2. Nothing was started.
@@ -37,11 +41,11 @@ impl Failure {
     pub fn report(&self) -> ExitCode {
         match self {
             Self::Input(line) => {
-                eprintln!("{} {line}", label());
+                tell(line);
                 ExitCode::from(2)
             }
             Self::Run(line) => {
-                eprintln!("{} {line}", label());
+                tell(line);
                 ExitCode::from(1)
             }
             Self::Closed => ExitCode::SUCCESS,
@@ -49,9 +53,18 @@ impl Failure {
     }
 }
 
-/// What stands before the line of a failure.
-fn label() -> &'static str {
-    if crate::output::paints_errors() { "\x1b[1;31merror:\x1b[0m" } else { "error:" }
+/// What stands before a failure.
+const LABEL: &str = "error:";
+
+/// Tells a failure on standard error, in lines that fit it; in one line to a program that reads lines.
+pub fn tell(failure: impl Display) {
+    let text = format!("{LABEL} {failure}");
+    let view = View::of_width(width_of_errors());
+    let text = if progress::is_read_by_a_program() { text } else { report::message(&text, &view) };
+    match text.strip_prefix(LABEL) {
+        Some(rest) if paints_errors() => progress::say(format!("\x1b[1;31m{LABEL}\x1b[0m{rest}")),
+        _ => progress::say(text),
+    }
 }
 
 impl From<std::io::Error> for Failure {
@@ -82,7 +95,7 @@ impl From<trace::WriteError> for Failure {
     }
 }
 
-/// What the argument parser says, as one line: its complaint and its hints, without the usage.
+/// What the argument parser says, as one message: its complaint and its hints, without the usage.
 pub fn of_arguments(error: &clap::Error) -> Failure {
     if let Some(failure) = of_number(error) {
         return failure;

@@ -152,6 +152,11 @@ pub fn aside<T>(act: impl FnOnce() -> T) -> T {
     }
 }
 
+/// Whether another program reads standard error line by line.
+pub fn is_read_by_a_program() -> bool {
+    *LINES
+}
+
 /// Says a line on standard error.
 pub fn say(line: impl std::fmt::Display) {
     aside(|| eprintln!("{line}"));

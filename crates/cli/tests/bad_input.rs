@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{ccnuma_in, refused};
+use common::{ccnuma_in, refused, said};
 
 #[test]
 fn an_unknown_machine_is_answered_with_the_nearest() {
@@ -13,6 +13,18 @@ fn an_unknown_machine_is_answered_with_the_nearest() {
     refused("topology -m artic+hybrid", &["artic", "arctic"]);
     refused("bench -m origin2000-r12k-300-63p lmbench-read", &["63"]);
     refused("bench -m nowhere.toml lmbench-read", &["nowhere.toml", "cannot be read"]);
+}
+
+#[test]
+fn settings_of_firmware_are_refused_by_the_words_for_them() {
+    let epyc = ["snoop = early", "at most 2 core clusters", "accepted: snoop=home"];
+    refused("bench -m epyc-7702-2s+snoop=early", &epyc);
+    refused(
+        "sim fft -m epyc-7702-2s --vary snc=1,2",
+        &["snc = 1", "always has 16 core clusters", "nps=1, nps=2, nps=4"],
+    );
+    refused("bench -m xeon-8180-2s+prefetch=maybe", &["prefetch = maybe", "accepted: prefetch=on, prefetch=off"]);
+    refused("topology -m arctic+cod", &["cod: arctic is not a server", "xeon-e5-2699v3-2s"]);
 }
 
 #[test]
@@ -114,7 +126,7 @@ fn a_wrong_machine_file_is_quoted_with_its_line() {
     let file = directory.path().join("mine.toml");
     std::fs::write(&file, "inherit = \"arctic\"\n\n[processor]\nclock = 300\n").expect("writable");
     let output = ccnuma_in(directory.path(), "bench -m mine.toml lmbench-read");
-    let errors = String::from_utf8_lossy(&output.stderr);
+    let errors = said(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{errors}");
     assert!(errors.contains("mine.toml:4") && errors.contains("clock_mhz"), "{errors}");
     assert_eq!(errors.lines().count(), 1, "{errors}");

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{ccnuma_in, refused};
+use common::{ccnuma_in, refused, said};
 use serde_json::Value;
 
 fn records(text: &str) -> Vec<Value> {
@@ -11,7 +11,7 @@ fn records(text: &str) -> Vec<Value> {
 
 fn printed_in(directory: &std::path::Path, line: &str) -> String {
     let output = ccnuma_in(directory, line);
-    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{line}: {}", said(&output.stderr));
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 

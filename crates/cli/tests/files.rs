@@ -16,7 +16,7 @@ fn text(bytes: &[u8]) -> String {
 
 #[track_caller]
 fn well(output: &Output) {
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{}", common::said(&output.stderr));
 }
 
 /// A shell's script, with the command in `$CCNUMA`.
@@ -70,7 +70,7 @@ fn what_ccnuma_did_not_write_is_not_replaced() {
     names.sort();
     for line in lines {
         let output = ccnuma_in(folder.path(), &line);
-        let errors = text(&output.stderr);
+        let errors = common::said(&output.stderr);
         assert_eq!((output.status.code(), errors.lines().count()), (Some(2), 1), "ccnuma {line}: {errors}");
         assert!(errors.contains(" notes.t"), "ccnuma {line}: {errors}");
         assert!(errors.contains("--force") || errors.contains("is not a record"), "ccnuma {line}: {errors}");
@@ -107,7 +107,7 @@ fn results_of_an_earlier_run_are_kept() {
         let again = ccnuma_in(folder.path(), line);
         well(&again);
         assert_eq!(fs::read(at("kept.old")).ok(), kept.then_some(first), "{line}");
-        assert_eq!(text(&again.stderr).contains("kept.old"), kept, "{line}: {}", text(&again.stderr));
+        assert_eq!(common::said(&again.stderr).contains("kept.old"), kept, "{line}: {}", common::said(&again.stderr));
         let _absent = fs::remove_file(at("kept.old"));
         well(&ccnuma_in(
             folder.path(),
@@ -149,14 +149,14 @@ fn a_full_disk_loses_no_table_and_the_error_names_the_file() {
         ("topology -m bitmap --json=/dev/full".to_owned(), "--json", "router"),
     ] {
         let output = ccnuma_in(folder.path(), &line);
-        let (said, errors) = (text(&output.stdout), text(&output.stderr));
+        let (said, errors) = (text(&output.stdout), common::said(&output.stderr));
         assert_eq!(output.status.code(), Some(1), "{line}: {errors}");
         assert!(errors.contains(&format!("{flag} /dev/full: cannot be written: ")), "{line}: {errors}");
         assert!(said.contains(shown), "{line}: {said}");
     }
     for line in ["machines", "topology -m bitmap", "verify sci --caches 2", "machines show arctic", "machines --json"] {
         let output = shell(folder.path(), &format!("\"$CCNUMA\" {line} > /dev/full"));
-        let errors = text(&output.stderr);
+        let errors = common::said(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{line}: {errors}");
         assert!(errors.contains("standard output: cannot be written"), "{line}: {errors}");
     }
@@ -168,7 +168,7 @@ fn a_limit_of_files_loses_no_table() {
     let folder = tempfile::tempdir().expect("a folder");
     let script = "ulimit -f 1; exec \"$CCNUMA\" topology -m stinger --json=rows";
     let output = shell(folder.path(), script);
-    let errors = text(&output.stderr);
+    let errors = common::said(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{errors}");
     assert!(errors.contains("--json rows: cannot be written: "), "{errors}");
     assert!(text(&output.stdout).contains("router"));
@@ -178,7 +178,7 @@ fn a_limit_of_files_loses_no_table() {
     let program = "i=0; while [ $i -lt 60 ]; do i=$((i+1)); sleep 0.05; done; echo its own";
     let run = format!("exec \"$CCNUMA\" run -s 1ms -o t.arrows --force -- sh -c '{program}'");
     let output = shell(folder.path(), &format!("ulimit -f {blocks}; {run}"));
-    let errors = text(&output.stderr);
+    let errors = common::said(&output.stderr);
     assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), "its own\n".to_owned()), "{errors}");
     assert!(errors.contains("--output t.arrows: cannot be written: "), "{errors}");
 }
@@ -189,7 +189,7 @@ fn a_program_keeps_its_output_and_its_exit_code() {
     let folder = tempfile::tempdir().expect("a folder");
     let run = |script: &str| shell(folder.path(), &format!("\"$CCNUMA\" run -o t.arrows --force -- sh -c '{script}'"));
     let output = run("echo its own words; exit 7");
-    let errors = text(&output.stderr);
+    let errors = common::said(&output.stderr);
     assert_eq!((output.status.code(), text(&output.stdout)), (Some(7), "its own words\n".to_owned()), "{errors}");
     assert!(errors.contains("whole run, by process") && errors.contains("ended with exit status 7"), "{errors}");
     assert_eq!(run("exit 0").status.code(), Some(0));

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{ccnuma, ccnuma_in};
+use common::{ccnuma, ccnuma_in, said};
 use record::{Conditions, Format, Parameters, Provenance, Record, RecordWriter, Unit};
 use serde_json::{Map, Value};
 use units::{Bytes, CpuId, NodeId};
@@ -11,7 +11,7 @@ use units::{Bytes, CpuId, NodeId};
 #[track_caller]
 fn printed_in(directory: &std::path::Path, line: &str) -> String {
     let output = ccnuma_in(directory, line);
-    let errors = String::from_utf8_lossy(&output.stderr);
+    let errors = said(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "ccnuma {line}: {errors}");
     String::from_utf8(output.stdout).expect("UTF-8")
 }
@@ -135,7 +135,7 @@ fn a_fit_that_its_simulation_contradicts_says_so_loudly_and_fails() {
     measured(folder.path(), 180.0);
     for line in ["fit data.jsonl", "fit data.jsonl --json", "fit data.jsonl --machine-out mine.toml"] {
         let output = ccnuma_in(folder.path(), line);
-        let errors = String::from_utf8_lossy(&output.stderr);
+        let errors = said(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "ccnuma {line}: {errors}");
         assert!(errors.contains("NOT CONFIRMED") && errors.contains("level 2: load 180.00 ns, simulated "), "{errors}");
         assert!(!errors.contains("level 1: load"), "{errors}");
@@ -161,7 +161,7 @@ fn bad_input_is_refused_in_one_line() {
     ];
     for (line, parts) in cases {
         let output = ccnuma_in(folder.path(), line);
-        let errors = String::from_utf8_lossy(&output.stderr);
+        let errors = said(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "ccnuma {line}: {errors}");
         assert_eq!(errors.lines().count(), 1, "ccnuma {line}: {errors}");
         parts.iter().for_each(|part| assert!(errors.contains(part), "ccnuma {line}: no {part:?} in {errors}"));

@@ -6,16 +6,20 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use common::ccnuma;
+use common::{ccnuma, said};
 use serde_json::Value;
 
-/// The records that a line prints with `--json`, whatever warnings a busy computer is worth.
+/// The measurements that a line prints with `--json` behind the structure of this computer, whatever warnings a busy computer is worth.
 fn records(line: &str) -> Vec<Value> {
     let output = ccnuma(&format!("{line} --json"));
-    let errors = String::from_utf8_lossy(&output.stderr);
+    let errors = said(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "ccnuma {line}: {errors}");
     let text = String::from_utf8(output.stdout).expect("UTF-8");
-    text.lines().map(|line| serde_json::from_str(line).expect("a record a line")).collect()
+    let mut records: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("a record a line")).collect();
+    let computer = records.remove(0);
+    assert_eq!((&computer["record"], &computer["machine"]), (&"computer".into(), &"host".into()), "{computer}");
+    records
 }
 
 #[test]
@@ -49,7 +53,7 @@ fn six_samples_give_an_interval_and_one_gives_no_deviation() {
 #[test]
 fn a_suite_prints_its_tables() {
     let output = ccnuma("bench --suite places --iterations 1 --lines 64");
-    let errors = String::from_utf8_lossy(&output.stderr);
+    let errors = said(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{errors}");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.starts_with("host: ") && text.contains("\nCoherence transactions of CPU "), "{text}");
@@ -68,7 +72,7 @@ fn bad_input_names_flag_value_and_what_is_accepted() {
         ("bench --suite everything", vec!["--suite everything", "overview"]),
     ] {
         let output = ccnuma(line);
-        let errors = String::from_utf8_lossy(&output.stderr);
+        let errors = said(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "ccnuma {line}: {errors}");
         assert_eq!(errors.lines().count(), 1, "ccnuma {line}: {errors}");
         assert!(words.iter().all(|word| errors.contains(word)), "ccnuma {line}: {errors}");
@@ -80,7 +84,7 @@ fn bad_input_names_flag_value_and_what_is_accepted() {
 fn a_page_kind_that_cannot_be_had_is_no_other_kind() {
     let line = "bench --pages 16G lmbench-read --iterations 1";
     let output = ccnuma(line);
-    let errors = String::from_utf8_lossy(&output.stderr);
+    let errors = said(&output.stderr);
     if output.status.code() == Some(0) {
         // A computer with a pool of such pages.
         return;
@@ -119,7 +123,7 @@ fn records_until(interrupted: Duration) -> usize {
     let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill(1)");
     assert!(status.success());
     let output = child.wait_with_output().expect("it ends");
-    let errors = String::from_utf8_lossy(&output.stderr);
+    let errors = said(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{errors}");
     // What describes the computer is no result.
     let results = text_of(&file).lines().filter(|line| !line.contains("\"record\":\"computer\"")).count();

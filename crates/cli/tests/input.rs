@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::Command;
 
-use common::{ccnuma, ccnuma_in, printed, refused};
+use common::{ccnuma, ccnuma_in, printed, refused, said};
 
 #[test]
 fn nodes_that_a_machine_does_not_have_are_refused_by_every_command() {
@@ -123,14 +123,14 @@ fn numbers_are_refused_with_the_form_that_is_accepted() {
         refused(line, &["99999999999"]);
     }
     refused("sim -m arctic fft -x", &["'-x'"]);
-    let tip = String::from_utf8_lossy(&ccnuma("sim -m arctic fft -x").stderr).into_owned();
+    let tip = said(&ccnuma("sim -m arctic fft -x").stderr);
     assert!(!tip.contains("-- -x"), "what follows `--` is a program: {tip}");
 }
 
 #[test]
 fn another_number_is_not_what_was_meant() {
     let output = ccnuma("sim -m flash-4p+cv=0 fft");
-    let errors = String::from_utf8_lossy(&output.stderr);
+    let errors = said(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{errors}");
     assert!(
         errors.contains("cv=0") && errors.contains("N from 1 to 4096") && !errors.contains("did you mean"),
@@ -157,7 +157,7 @@ fn arguments_of_a_program_need_not_be_text() {
         .current_dir(folder.path())
         .output()
         .expect("it starts");
-    let errors = String::from_utf8_lossy(&output.stderr);
+    let errors = said(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{errors}");
     assert_eq!(fs::read(folder.path().join("argument")).expect("written"), b"a\xffb");
 }
@@ -167,6 +167,9 @@ fn what_can_be_reproduced_is_listed_and_not_begun() {
     let all = printed("reproduce");
     assert!(["prestor/4.6", "seidl/1", "flash/figure-5.8", "flash/study-ideal"].iter().all(|name| all.contains(name)));
     assert_eq!(printed("reproduce --list"), all);
+    // As the word of a shell's variable that is not set.
+    let empty = Command::new(env!("CARGO_BIN_EXE_ccnuma")).args(["reproduce", ""]).output().expect("it runs");
+    assert_eq!(String::from_utf8_lossy(&empty.stdout), all);
     let of_paper = printed("reproduce seidl --list");
     assert!(of_paper.contains("seidl/2") && !of_paper.contains("prestor"), "{of_paper}");
     let records = printed("reproduce --list --json");
@@ -181,7 +184,7 @@ fn what_can_be_reproduced_is_listed_and_not_begun() {
 fn a_pool_without_pages_is_told_in_few_lines() {
     let line = "bench --suite hierarchy --quick --pages 16G --iterations 1 --array 64";
     let output = ccnuma_in(Path::new("."), line);
-    let errors = String::from_utf8_lossy(&output.stderr);
+    let errors = said(&output.stderr);
     if output.status.code() == Some(0) {
         eprintln!("SKIPPED: this computer has a pool of pages of 16 GiB");
         return;

@@ -173,7 +173,7 @@ fn samples_end_properly() {
     let ended = interrupted("sar 20ms --metric node.cpu_busy,node.cpu_idle --json -o t.arrows", TERM, 1, |_| true);
     assert!(!records(&ended.printed).is_empty() && !ended.line().is_empty());
     let info = ccnuma_in(ended.folder.path(), "info t.arrows");
-    let warnings = String::from_utf8_lossy(&info.stderr);
+    let warnings = common::said(&info.stderr);
     assert!(info.status.success() && warnings.is_empty(), "the trace is whole: {warnings}");
 }
 
@@ -201,7 +201,7 @@ fn a_program_that_is_simulated_ends_too() {
     let source = "#include <stdio.h>\nvolatile long n;\nint main() { puts(\"up\"); fflush(stdout); for (;;) n++; }\n";
     fs::write(folder.path().join("endless.c"), source).expect("written");
     let built = ccnuma_in(folder.path(), "cc -O1 endless.c -o endless");
-    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    assert!(built.status.success(), "{}", common::said(&built.stderr));
     let words = ["sim", "-m", "flash-4p", "--json=runs.jsonl", "--", "./endless"];
     // Who has our standard output has ended if reading it has.
     let ended = interrupted_in(folder, &words, TERM, 1, |_| true);

@@ -2,6 +2,8 @@
 
 mod common;
 
+use common::said;
+
 use std::process::{Command, Output};
 
 use serde_json::Value;
@@ -41,12 +43,12 @@ fn built() -> Option<TempDir> {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("add.c"), SOURCE).expect("written");
     let output = common::ccnuma_in(folder.path(), "cc --ccnuma-compiler=gcc -O2 -pthread add.c -o add");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{}", said(&output.stderr));
     Some(folder)
 }
 
 fn well(output: &Output) -> String {
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output.stderr));
     String::from_utf8(output.stdout.clone()).expect("UTF-8")
 }
 
@@ -85,7 +87,7 @@ fn the_number_of_processors_stands_in_arguments() {
     let all = well(&common::ccnuma_in(folder.path(), "sim -m flash-4p -- ./add -p{cpus}"));
     assert!(all.contains("4 threads of -p4\n"), "{all}");
     let refused = common::ccnuma_in(folder.path(), "sim -m flash-4p --cpus 2,5 -- ./add -p{cpus}");
-    let errors = String::from_utf8_lossy(&refused.stderr);
+    let errors = said(&refused.stderr);
     assert_eq!(refused.status.code(), Some(2), "{errors}");
     assert!(errors.contains("--cpus 5") && errors.contains("must be 1-4 on flash-4p"), "{errors}");
     assert!(refused.stdout.is_empty(), "nothing ran before it was refused");

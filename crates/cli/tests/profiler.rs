@@ -20,7 +20,7 @@ fn words(bytes: &[u8]) -> String {
 }
 
 fn rows(output: &Output) -> Vec<Value> {
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{}", common::said(&output.stderr));
     text(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("an object")).collect()
 }
 
@@ -33,7 +33,7 @@ fn run(folder: &Path, arguments: &[&str]) -> Output {
 fn nodes_are_shown_sample_by_sample() {
     let output = ccnuma("sar 20ms 3 --node 0 --metric busy,node.cpu_idle");
     let said = words(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{}", common::said(&output.stderr));
     for part in ["Linux ", "unavailable: ", "node.cpu_idle", "busy"] {
         assert!(said.lines().any(|line| line.contains(part)), "no {part:?} in {said}");
     }
@@ -89,7 +89,7 @@ fn a_program_is_run_and_its_trace_says_what_it_did() {
     let script = "echo its own words; sleep 1 & i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; wait; exit 3";
     let output =
         run(folder.path(), &["run", "-s", "5ms", "--metric", "cpu,cpuid", "-o", "t.arrows", "--", "sh", "-c", script]);
-    let (said, errors) = (text(&output.stdout), text(&output.stderr));
+    let (said, errors) = (text(&output.stdout), common::said(&output.stderr));
     assert_eq!(output.status.code(), Some(3), "{errors}");
     assert_eq!(said, "its own words\n");
     assert!(errors.contains("whole run, by thread") && errors.contains("sh: ended with exit status 3"), "{errors}");
@@ -99,7 +99,7 @@ fn a_program_is_run_and_its_trace_says_what_it_did() {
     for part in ["Linux ", "t0 sh", "p0 sh", "cpu %", "thread.run_ns", "ended with exit status 3", "t.arrows: ["] {
         assert!(said.contains(part), "no {part:?} in {said}");
     }
-    assert_eq!(text(&info.stderr), "");
+    assert_eq!(common::said(&info.stderr), "");
     let about = rows(&ccnuma_in(folder.path(), "info t.arrows --json"));
     let count = |what: &str| about.iter().filter(|row| row["about"] == what).count();
     assert!(count("metric") > 3 && count("counter") > 10 && count("object") >= 4 && count("time") == 1, "{about:?}");
@@ -116,7 +116,7 @@ fn a_program_is_run_and_its_trace_says_what_it_did() {
     assert!(ran > 5.0);
 
     let exported = ccnuma_in(folder.path(), "dump t.arrows --perfetto t.pftrace --parquet t.parquet");
-    assert_eq!((exported.status.code(), exported.stdout.len()), (Some(0), 0), "{}", text(&exported.stderr));
+    assert_eq!((exported.status.code(), exported.stdout.len()), (Some(0), 0), "{}", common::said(&exported.stderr));
     let parquet = std::fs::read(folder.path().join("t.parquet")).expect("the file");
     assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
     assert!(std::fs::metadata(folder.path().join("t.pftrace")).expect("the file").len() > 1000);
@@ -139,7 +139,7 @@ fn waiting_for_a_processor_is_a_finding_and_what_was_not_examined_is_said() {
     let command = ["--", "taskset", "-c", &cpu, "sh", "-c", &script];
     let output = run(folder.path(), &[&["diagnose"], &command[..]].concat());
     let said = words(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{}", common::said(&output.stderr));
     if said.contains("schedstat") {
         eprintln!("skipped: this kernel keeps no times of threads");
         return;
@@ -156,7 +156,7 @@ fn waiting_for_a_processor_is_a_finding_and_what_was_not_examined_is_said() {
 fn what_a_computer_does_not_show_is_not_said_to_be_absent() {
     let output = ccnuma("diagnose -- true");
     let said = words(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{}", common::said(&output.stderr));
     assert!(said.lines().all(|line| line != "no finding above 1 % of the time"), "{said}");
     assert!(said.contains("not examined: ") && said.contains("lock contention"), "{said}");
 }
@@ -180,8 +180,8 @@ fn a_killed_sampler_leaves_a_trace() {
     child.kill().expect("it runs");
     child.wait().expect("it was started");
     let info = ccnuma_in(folder.path(), "info t.arrows");
-    assert_eq!(info.status.code(), Some(0), "{}", text(&info.stderr));
-    let errors = text(&info.stderr);
+    assert_eq!(info.status.code(), Some(0), "{}", common::said(&info.stderr));
+    let errors = common::said(&info.stderr);
     assert!(
         errors.contains("warning: ") && (errors.contains("incomplete trace") || errors.contains("truncated trace")),
         "{errors}"

@@ -176,7 +176,7 @@ fn makefiles_need_only_the_compilers_name() {
     let cc = format!("CC={CCNUMA} cc");
     let output = run(folder.path(), &["make", &cc], &[]);
     printed(&output);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let said = common::said(&output.stderr);
     assert!(said.contains("-static is left out: the runtime is a shared library"), "{said}");
     assert!(folder.path().join("constructs.d").exists(), "no list of dependencies was made");
     let built = Built { folder };
@@ -273,7 +273,7 @@ fn a_command_that_is_copied_has_all_that_programs_are_built_with() {
         let variables = [("XDG_CACHE_HOME", ""), ("TMPDIR", path), (name, home)];
         let output = run(folder.path(), &words, &variables);
         printed(&output);
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        let told = common::said(&output.stderr);
         assert!(told.contains(&format!("-I {path}/ccnuma")) && !told.contains(&sources), "{told}");
         let simulated =
             printed(&run(folder.path(), &["./ccnuma", "sim", "-m", "origin2000-r12k-300-8p", "--", "./program"], &[]));
@@ -353,7 +353,7 @@ fn openmp_tells_its_settings_and_where_threads_are() {
     let output = run(folder.path(), &words, &variables);
     let told = printed(&output);
     assert!(told.starts_with("level 0% 8\n%0.3n 17\n"), "{told}");
-    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    let errors = common::said(&output.stderr);
     for line in ["  OMP_NUM_THREADS = '2'", "  OMP_PLACES = '{0-1},{4}'", "000 of 2 on 0-1", "001 of 2 on 4"] {
         assert!(errors.lines().any(|told| told == line), "{line}: {errors}");
     }

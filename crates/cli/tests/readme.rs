@@ -244,7 +244,7 @@ fn runs_well(folder: &Path, line: &str) -> String {
 #[track_caller]
 fn ends_with(code: i32, folder: &Path, line: &str) -> String {
     let output = ccnuma_in(folder, line);
-    let errors = String::from_utf8_lossy(&output.stderr);
+    let errors = common::said(&output.stderr);
     assert_eq!(output.status.code(), Some(code), "ccnuma {line}: {errors}");
     String::from_utf8(output.stdout).expect("UTF-8")
 }

@@ -55,7 +55,7 @@ fn written() -> &'static Path {
         for (name, line) in COMMANDS {
             let line = line.replace("OUT", &format!("--json={name}.jsonl --csv={name}.csv"));
             let output = ccnuma_in(&folder, &line);
-            let errors = String::from_utf8_lossy(&output.stderr);
+            let errors = common::said(&output.stderr);
             assert_eq!(output.status.code(), Some(0), "ccnuma {line}: {errors}");
         }
         folder
@@ -178,7 +178,7 @@ fn pandas_polars_duckdb_and_pyarrow_read_the_files_of_every_command() {
         Ok(output) => output,
         Err(error) => return eprintln!("skipped: {} cannot be run: {error}", python().display()),
     };
-    let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let (said, errors) = (String::from_utf8_lossy(&output.stdout), common::said(&output.stderr));
     assert!(output.status.success(), "{said}{errors}");
     eprint!("{said}");
     // Each reader has read all, or is said to be skipped.

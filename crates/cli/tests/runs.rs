@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{ccnuma, ccnuma_in, printed};
+use common::{ccnuma, ccnuma_in, printed, said};
 use serde_json::{Map, Value};
 
 /// The fields of each line, in order.
@@ -126,7 +126,7 @@ fn listings_heed_the_flags_or_refuse_them() {
     for line in ["topology -m bitmap --svg t.svg --json", "machines --csv=m.csv show bitmap"] {
         let output = ccnuma_in(directory.path(), line);
         assert_eq!(output.status.code(), Some(2), "{line}");
-        assert!(String::from_utf8_lossy(&output.stderr).contains("accepted"), "{line}");
+        assert!(said(&output.stderr).contains("accepted"), "{line}");
     }
     assert_eq!(std::fs::read_dir(directory.path()).expect("a folder").count(), 0, "no file was written");
 }
@@ -198,7 +198,7 @@ fn diagrams_are_drawn() {
     // An empty directory does not go without a word.
     let output = ccnuma_in(directory.path(), "reproduce flash/A.1 --svg none");
     assert_eq!(output.status.code(), Some(0));
-    let note = String::from_utf8_lossy(&output.stderr).into_owned();
+    let note = said(&output.stderr);
     assert!(note.contains("--svg none: none of the measurements has a plot"), "{note}");
 }
 

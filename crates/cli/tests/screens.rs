@@ -94,6 +94,25 @@ fn every_screen_fits_80_and_100_columns() {
     }
 }
 
+/// Errors are wrapped as tables are, and stay one line where a program reads lines.
+#[test]
+fn errors_fit_the_terminal_too() {
+    let folder = folder();
+    let line = "reproduce prester";
+    let whole = |output: &Output| String::from_utf8(output.stderr.clone()).expect("UTF-8");
+    let errors = [80, 100].map(|columns| {
+        let refused = shown(folder.path(), line, columns);
+        assert_eq!(refused.status.code(), Some(2));
+        fits(line, columns, &whole(&refused));
+        common::said(&refused.stderr)
+    });
+    assert!(errors[0].starts_with("error: prester: unknown table or figure; accepted: prestor/"), "{}", errors[0]);
+    assert!(errors[0] == errors[1] && errors[0].lines().count() == 1, "{errors:?}");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ccnuma"));
+    let read = command.args(line.split(' ')).env("CCNUMA_PROGRESS", "lines").output().expect("it runs");
+    assert_eq!(whole(&read), errors[0]);
+}
+
 #[test]
 fn help_fits_80_columns_where_it_is_wrapped() {
     // Examples are shown as they are typed, and may be longer.

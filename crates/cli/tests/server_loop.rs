@@ -6,12 +6,12 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::ccnuma_in;
+use common::{ccnuma_in, said};
 use serde_json::Value;
 
 fn run(folder: &Path, line: &str, accepted: &[i32]) -> String {
     let output = ccnuma_in(folder, line);
-    let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let (text, errors) = (String::from_utf8_lossy(&output.stdout), said(&output.stderr));
     let code = output.status.code().unwrap_or(-1);
     assert!(accepted.contains(&code), "ccnuma {line}: {code}\n{errors}\n{text}");
     text.into_owned()
@@ -72,11 +72,11 @@ fn records_of_another_machine_are_refused_with_both_sizes() {
     let folder = tempfile::tempdir().expect("a folder");
     run(folder.path(), "bench -m xeon-8180-2s --lines 64 --iterations 1 lmbench-read --json=one.jsonl", &[0]);
     let output = ccnuma_in(folder.path(), "bench -m epyc-7702-2s --against one.jsonl");
-    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    let errors = said(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{errors}");
     assert!(errors.contains("128 processors on 8 nodes") && errors.contains("56 on 2"), "{errors}");
     let output = ccnuma_in(folder.path(), "bench --against one.jsonl");
-    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    let errors = said(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{errors}");
     assert!(errors.contains("--against one.jsonl") && errors.contains("accepted: with -m"), "{errors}");
     // A machine set beside its own records.

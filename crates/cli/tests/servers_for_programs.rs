@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use common::programs::{Built, CCNUMA, compilers, printed, run};
-use common::{ccnuma, ccnuma_in, refused};
+use common::{ccnuma, ccnuma_in, refused, said};
 use serde_json::Value;
 
 /// Two sockets of four cores with so little cache that a small program needs memory.
@@ -39,7 +39,7 @@ large_page_kib = 0
 fn advised(folder: &Path, line: &str) -> Vec<Value> {
     let output = ccnuma_in(folder, line);
     let text = printed(&output);
-    let errors = String::from_utf8_lossy(&output.stderr);
+    let errors = said(&output.stderr);
     assert!(!errors.contains("warning: "), "{errors}");
     text.lines().filter(|line| line.starts_with('{')).map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }

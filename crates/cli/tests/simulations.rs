@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::{ccnuma, ccnuma_in, printed, refused};
+use common::{ccnuma, ccnuma_in, printed, refused, said};
 use serde_json::Value;
 
 const EIGHT: &str = "sim -m origin2000-r12k-300-8p";
@@ -79,7 +79,7 @@ fn every_combination_is_a_run_and_a_line() {
 fn statistics_tell_what_controllers_did() {
     let output = ccnuma(&format!("{EIGHT} producer-consumer --readers 0,7 --lines 16 --rounds 4 --stats --json"));
     assert_eq!(output.status.code(), Some(0));
-    let speed = String::from_utf8_lossy(&output.stderr);
+    let speed = said(&output.stderr);
     assert!(speed.lines().all(|line| line.contains("million transactions a second")), "{speed}");
     let rows = records(&String::from_utf8_lossy(&output.stdout));
     let most = |row: &Value| row["invalidations"].as_array().map_or(0, Vec::len).saturating_sub(1);
@@ -107,7 +107,7 @@ fn protocols_are_compared_on_flash() {
     let protocols = ["cv=2", "dynamic-pointer", "hybrid/IR", "hybrid/RAC"];
     let line = format!("sim -m flash-5p uniform --references 200 --protocol {} --stats --json", protocols.join(","));
     let output = ccnuma(&line);
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output.stderr));
     let rows = records(&String::from_utf8_lossy(&output.stdout));
     let found: Vec<_> = rows.iter().map(|row| row["protocol"].as_str().expect("a name")).collect();
     assert_eq!(found, protocols);
@@ -156,7 +156,7 @@ fn machines_are_records_in_the_file_of_their_results() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let line = "sim -m bitmap -m bootleg counters --cpus 2 --rounds 4 --json=r.jsonl";
     let output = ccnuma_in(directory.path(), line);
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output.stderr));
     let text = std::fs::read_to_string(directory.path().join("r.jsonl")).expect("written");
     let found = records(&text);
     let kinds: Vec<_> = found.iter().map(|row| (row["record"].as_str(), row["machine"].as_str())).collect();
@@ -174,7 +174,7 @@ fn an_interrupted_sweep_resumes() {
     let line = "sim -m flash-4p migratory --lines 8,16 --rounds 4 --cpus 1..4 --barrier ideal,llsc --json=r.jsonl";
     let run = |line: &str| {
         let output = ccnuma_in(directory.path(), line);
-        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output.stderr));
         String::from_utf8(output.stdout).expect("UTF-8")
     };
     let file = |name: &str| directory.path().join(name);
@@ -213,7 +213,7 @@ fn tables_show_where_the_time_went_and_what_more_processors_bring() {
     let line = "sim -m flash-4p fft --points 256 --cpus 1,2..4 --vary tlb.miss_ns=0,500 --causes --svg time.svg --wide";
     let output = ccnuma_in(directory.path(), line);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output.stderr));
     for part in ["time breakdown", "busy", "barrier", "false sharing", "speedup", "flash-4p+tlb.miss_ns=500"] {
         assert!(text.contains(part), "no {part} in {text}");
     }

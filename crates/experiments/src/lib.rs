@@ -25,6 +25,7 @@ pub mod published;
 pub mod remote_reads;
 mod reproduction;
 mod run;
+mod setting_words;
 pub mod shared_region;
 mod simulation;
 pub mod study;

@@ -22,7 +22,8 @@ pub struct ReproductionRow {
     pub theirs: Option<f64>,
     /// Our figure; `None` where this system could not produce it.
     pub ours: Option<f64>,
-    /// How far ours is from theirs, in percent of theirs; `None` if either is missing or theirs is zero.
+    /// How far ours is from theirs, in percent of theirs; `None` if either is missing, or theirs is zero or negative, as a small
+    /// difference may be.
     pub error_pct: Option<f64>,
     /// Whether the machine description was calibrated on this figure: if so, the error is that of a fit, not of a
     /// prediction.
@@ -30,10 +31,11 @@ pub struct ReproductionRow {
 }
 
 impl ReproductionRow {
-    /// `ours` against `theirs` in percent of `theirs`; `None` if either is missing or `theirs` is zero.
+    /// `ours` against `theirs` in percent of `theirs`; `None` if either is missing, or `theirs` is zero or negative: a share of it
+    /// says nothing.
     pub fn error_of(theirs: Option<f64>, ours: Option<f64>) -> Option<f64> {
         match (theirs, ours) {
-            (Some(theirs), Some(ours)) if theirs != 0.0 => Some((ours - theirs) / theirs * 100.0),
+            (Some(theirs), Some(ours)) if theirs > 0.0 => Some((ours - theirs) / theirs * 100.0),
             _ => None,
         }
     }

@@ -132,13 +132,15 @@ pub fn summaries(title: &str, summaries: &[ErrorSummary]) -> Table {
 /// A figure with the digits that its unit deserves; a dash where there is none.
 pub(crate) fn figure(value: Option<f64>, unit: Unit) -> String {
     let Some(value) = value else { return "-".to_owned() };
-    match unit {
+    let text = match unit {
         Unit::Ratio => format!("{value:.2}"),
         Unit::Cycles | Unit::Megaflops => format!("{value:.1}"),
         Unit::Nanoseconds | Unit::MegabytesPerSecond | Unit::Percent | Unit::Count | Unit::Bytes => {
             format!("{value:.0}")
         }
-    }
+    };
+    // A negative value that is rounded to zero has no sign.
+    if text == "-0" { "0".to_owned() } else { text }
 }
 
 fn error(row: &ReproductionRow) -> Cell {
@@ -219,6 +221,18 @@ mod tests {
         assert_eq!(of("DEXT").split_whitespace().collect::<Vec<_>>(), ["DEXT", "simulated", "900"]);
         assert_eq!(lines.iter().filter(|line| line.contains("published")).count(), 1, "{text}");
         assert!(lines.last().unwrap().starts_with("* calibrated: the machine was fitted"));
+    }
+
+    /// A difference may be published as zero or less, of which no share says anything.
+    #[test]
+    fn a_published_difference_of_nothing_has_no_error_in_percent() {
+        let rows = [row("a", "x", Some(-0.3), Some(0.01), false), row("b", "x", Some(64.0), Some(48.0), false)];
+        let text = comparison("Table", "machine", &["x"], &rows).to_string();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let expected = "a simulated 0 published 0 error - b simulated 48 published 64 error -25.0%";
+        assert!(words.join(" ").ends_with(expected), "{text}");
+        let summary = ErrorSummary::of("differences", &rows);
+        assert_eq!((summary.compared, summary.max_pct), (2, Some(25.0)));
     }
 
     #[test]

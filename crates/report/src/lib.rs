@@ -49,4 +49,4 @@ pub use sweeps::sweep_runs;
 pub use table::{Align, Cell, Column, Table, Tone};
 pub use time_split::{speedups, time_bars, time_split};
 pub use verifications::VerificationLines;
-pub use view::{View, WIDTH_WITHOUT_TERMINAL, paragraph, wrap};
+pub use view::{View, WIDTH_WITHOUT_TERMINAL, message, paragraph, wrap};

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use record::{Record, Unit};
+use record::{MLC_MIXES, MlcMix, Record, Unit};
 use units::{CpuId, NodeId};
 
 /// The text of the records of the suite `mlc`. Parts without records are left out.
@@ -64,30 +64,20 @@ fn line(cells: impl Iterator<Item = String>) -> String {
     cells.collect::<Vec<_>>().join("\t")
 }
 
-/// Bandwidths of memory without delays, by the mix of its reads and writes: a store reads its line, and writes it back later.
+/// Bandwidths of memory without delays, by the mix of its reads and writes.
 fn peaks(text: &mut String, records: &[Record]) {
-    const MIXES: [(&str, u32, u32); 4] = [
-        ("ALL Reads        ", 1, 0),
-        ("3:1 Reads-Writes ", 2, 1),
-        ("2:1 Reads-Writes ", 1, 1),
-        ("1:1 Reads-Writes ", 0, 1),
-    ];
-    let found: Vec<(&str, f64)> = MIXES
-        .into_iter()
-        .filter_map(|(name, loads, stores)| {
-            let of_mix = |record: &&Record| {
-                let at = &record.parameters;
-                record.experiment == "loaded-traffic"
-                    && (at.reads, at.writes, at.pause_cycles) == (Some(loads), Some(stores), Some(0))
-            };
-            let lines = f64::from(loads + 2 * stores) / f64::from(loads + stores);
-            of(records, "loaded").find(of_mix).map(|record| (name, record.median * lines))
-        })
-        .collect();
+    let of_mix = |mix: MlcMix| {
+        let is_of = |record: &&Record| {
+            let at = &record.parameters;
+            record.experiment == "loaded-traffic"
+                && (at.reads, at.writes, at.pause_cycles) == (Some(mix.loads), Some(mix.stores), Some(0))
+        };
+        of(records, "loaded").find(is_of).map(|record| (mix.name, record.median * mix.lines_per_access()))
+    };
     // A step of the triad reads two lines, and one more that it writes back later.
     let triad = of(records, "loaded").find(|record| record.experiment == "triad-traffic");
     let triad = triad.map(|record| ("Stream-triad like", record.median * 4.0 / 3.0));
-    let found: Vec<(&str, f64)> = found.into_iter().chain(triad).collect();
+    let found: Vec<(&str, f64)> = MLC_MIXES.into_iter().filter_map(of_mix).chain(triad).collect();
     if found.is_empty() {
         return;
     }
@@ -96,7 +86,7 @@ fn peaks(text: &mut String, records: &[Record]) {
          Bytes/sec)\nUsing traffic with the following read-write ratios\n",
     );
     for (name, bandwidth) in found {
-        let _ = writeln!(text, "{name}:\t{bandwidth:9.1}");
+        let _ = writeln!(text, "{name:<17}:\t{bandwidth:9.1}");
     }
 }
 

@@ -105,6 +105,48 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// A message wrapped where `view` has a limit. Its further lines are indented. What stands in quotes or backquotes, such as a command,
+/// is kept together where a line has room for it; words such as paths are never broken.
+pub fn message(text: &str, view: &View) -> String {
+    const INDENT: &str = "  ";
+    let Some(width) = view.width.filter(|&width| text.chars().count() > width) else { return text.to_owned() };
+    let (mut lines, mut line, mut length) = (Vec::new(), String::new(), 0);
+    for piece in pieces(text, width - INDENT.len()) {
+        let more = piece.chars().count();
+        if !line.trim().is_empty() && length + 1 + more > width {
+            lines.push(std::mem::replace(&mut line, INDENT.to_owned()).trim_end().to_owned());
+            length = INDENT.len();
+        } else if !line.is_empty() {
+            line.push(' ');
+            length += 1;
+        }
+        line.push_str(&piece);
+        length += more;
+    }
+    lines.push(line);
+    lines.join("\n")
+}
+
+/// The words of a message, those within one pair of quotes or backquotes together if they are no longer than `room`.
+fn pieces(text: &str, room: usize) -> Vec<String> {
+    let words: Vec<&str> = text.split(' ').collect();
+    let mut pieces = Vec::new();
+    let mut first = 0;
+    while first < words.len() {
+        let open = |quote: char| words[first].matches(quote).count() % 2 == 1;
+        let closing = ['`', '"'].into_iter().find(|&quote| open(quote)).and_then(|quote| {
+            let closes = |word: &&str| word.matches(quote).count() % 2 == 1;
+            Some(first + 1 + words[first + 1..].iter().position(closes)?)
+        });
+        let last = closing.unwrap_or(first);
+        let together = words[first..=last].join(" ");
+        let last = if together.chars().count() <= room { last } else { first };
+        pieces.push(words[first..=last].join(" "));
+        first = last + 1;
+    }
+    pieces
+}
+
 /// `text` wrapped where `view` has a limit, each line ended.
 pub fn paragraph(text: &str, view: &View) -> String {
     let wrapped = |line: &str| match view.width {
@@ -129,6 +171,24 @@ mod tests {
             3
         );
         assert_eq!(paragraph("a b", &View::wide()), "a b\n");
+    }
+
+    #[test]
+    fn messages_are_wrapped_and_keep_commands_and_paths_whole() {
+        let view = View::of_width(40);
+        assert_eq!(message("error: short", &view), "error: short");
+        let long = "error: there is no such file; `ccnuma sim --list` tells what there is, and where it is";
+        let lines =
+            ["error: there is no such file;", "  `ccnuma sim --list` tells what there is,", "  and where it is"];
+        assert_eq!(message(long, &View::of_width(42)), lines.join("\n"));
+        assert_eq!(message(long, &View::wide()), long);
+        let path = "/a/path/that/is/longer/than/any/line/of/this/terminal";
+        let wrapped = message(&format!("error: {path}: cannot be read, as it is not there"), &view);
+        assert_eq!(wrapped, format!("error:\n  {path}:\n  cannot be read, as it is not there"));
+        // An apostrophe and a lonely quote hold nothing together, and two blanks in a row stay.
+        let odd = "error: the name 'x  y is not \" known to anybody who is here";
+        let unwrapped = message(odd, &view).split('\n').map(str::to_owned).collect::<Vec<_>>().join(" ");
+        assert_eq!(unwrapped.replace("   ", " "), odd);
     }
 
     #[test]

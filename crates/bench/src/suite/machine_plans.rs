@@ -2,6 +2,7 @@
 
 use host::discovery::Relation;
 use host::memory::PageKind;
+use record::MLC_MIXES;
 use units::{Bytes, CpuId, NodeId};
 
 use super::plans::Collector;
@@ -22,9 +23,6 @@ const MIXES: [(u32, u32); 3] = [(1, 0), (2, 1), (1, 1)];
 /// The delays that Intel MLC injects between accesses for its loaded latencies, in cycles.
 const DELAYS: [u32; 19] =
     [0, 2, 8, 15, 50, 100, 200, 300, 400, 500, 700, 1000, 1300, 1700, 2500, 3500, 5000, 9000, 20_000];
-/// Loads and stores of Intel MLC's peak injection bandwidths beside reads alone. A store reads its line and writes it back, so that
-/// memory sees three reads to a write, two, and one.
-const PEAKS: [(u32, u32); 3] = [(2, 1), (1, 1), (0, 1)];
 /// Lines that a sample of a bandwidth moves, if they are to come from memory: a millisecond of one processor, which weighs
 /// far more than getting up to speed and is seldom interrupted.
 const STREAMED_LINES: u64 = 256 << 10;
@@ -224,7 +222,8 @@ pub(super) fn under_load(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
     let requesters = (placement.locals.len() + placement.remotes.len()) as u64;
     let array = scope.settings.array.min(share_of(layout, requesters));
     let reads = DELAYS.into_iter().step_by(scope.every_pause).map(|pause| (1, 0, pause));
-    let peaks = PEAKS.into_iter().map(|(reads, writes)| (reads, writes, 0));
+    // Reads alone without a delay are the first of these already.
+    let peaks = MLC_MIXES.into_iter().filter(|mix| mix.stores > 0).map(|mix| (mix.loads, mix.stores, 0));
     for (reads, writes, pause) in reads.chain(peaks) {
         let settings = Settings { traffic: Traffic { reads, writes, pause }, array, ..scope.settings.clone() };
         collector.add_with(Series::Loaded, Experiment::LoadedRead, State::Uown, placement.clone(), settings);

@@ -1,5 +1,6 @@
 //! How much of a suite to run.
 
+use host::discovery::Inventory;
 use host::memory::PageKind;
 use units::Bytes;
 
@@ -45,5 +46,11 @@ impl SuiteScope {
             draws: 4,
             quick: false,
         }
+    }
+
+    /// The kinds of pages of the suite `fit` on this computer: one, the largest that it gives without a pool, so that translation adds
+    /// least to what caches and memory take. None, to take them as they come, where there is no larger one.
+    pub fn pages_of_fit(inventory: &Inventory) -> Vec<PageKind> {
+        if inventory.transparent.is_on() { vec![PageKind::Transparent] } else { Vec::new() }
     }
 }

@@ -100,8 +100,11 @@ fn remotes_of_an_unowned_line_are_not_used_in_silence() {
     let mut platform = Mock::new(row(2, Bytes::from_kib(16)));
     let placement = Placement::new(NodeId(0), CpuId(0), Some(CpuId(2)));
     let outcome = Plan::new(Experiment::LmbenchRead, State::Uown, placement, settings()).run(&mut platform);
-    let warnings = outcome.expect("a valid plan").warnings;
-    assert!(matches!(&warnings[..], [Warning::RemotesUnused { .. }]), "{warnings:?}");
+    let outcome = outcome.expect("a valid plan");
+    assert!(matches!(&outcome.warnings[..], [Warning::RemotesUnused { .. }]), "{:?}", outcome.warnings);
+    // Its record names nobody who took no part.
+    let record = outcome.record;
+    assert_eq!((record.remotes.as_slice(), record.yhops, record.zhops), ([].as_slice(), None, None));
 }
 
 #[test]

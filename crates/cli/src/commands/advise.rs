@@ -9,7 +9,7 @@ use record::AdviceRow;
 
 use super::diagnose::RunFlags;
 use super::sim::flags::after_help;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::output::{Output, OutputFlags, print};
 use crate::platform::MachinesFlag;
 use crate::progress;
@@ -97,7 +97,7 @@ impl AdviseCommand {
             eprintln!("note: {setting}: left out: {problem}");
         }
         if let Some(wrong) = &wrong {
-            eprintln!("error: {wrong}");
+            failure::tell(wrong);
         }
         Ok(wrong.is_none())
     }

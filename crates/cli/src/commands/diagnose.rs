@@ -15,7 +15,7 @@ use super::profile::preamble;
 use super::sim::flags::{ParameterFlags, after_help};
 use super::sim::own::{Common, OwnFlags, ending_early, named};
 use super::sim::{Varied, own_variations};
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::output::{Output, OutputFlags, print};
 use crate::platform::MachinesFlag;
 use crate::{progress, provenance, runtime};
@@ -247,7 +247,7 @@ fn tell(found: &Diagnosis, before: &str, view: &View, mut output: Output<Finding
     }
     output.finish()?;
     if let Some(wrong) = &found.wrong {
-        eprintln!("error: {}: {wrong}", found.row.program);
+        failure::tell(format!("{}: {wrong}", found.row.program));
     }
     Ok(found.wrong.is_none())
 }

@@ -1,7 +1,8 @@
-//! The subcommands, a file each.
+//! The subcommands, a file each, and a table that several print.
 
 pub mod advise;
 pub mod bench;
+mod compared;
 pub mod compile;
 pub mod completions;
 pub mod diagnose;

@@ -68,7 +68,8 @@ impl ReproduceCommand {
     /// When there is no such table, a measurement fails or the output does.
     pub fn run(self) -> Result<(), Failure> {
         let selection = self.selection.as_deref().unwrap_or_default();
-        if self.list || !self.all && self.selection.is_none() {
+        // An empty word, as of a variable that is not set, asks for no more than none does.
+        if self.list || !self.all && selection.is_empty() {
             return self.list(selection);
         }
         interruption::go_on_by(Journal::how_to_go_on(self.output.json_file()));

@@ -11,7 +11,7 @@ use experiments::study::{Merged, Shard, Store, Study, StudyRun, Tally, Told, mer
 use record::{Record, RunState, SimulationRow, SweepRunRow, Work};
 use report::View;
 
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::interruption;
 use crate::output::{Files, Kind, Output, OutputFlags, print};
 use crate::{progress, provenance};
@@ -220,7 +220,7 @@ impl SweepCommand {
                     executed.warnings.iter().for_each(|warning| say("warning", warning));
                     executed.wrong.iter().for_each(|wrong| say("error", wrong));
                 }
-                Told::Failed(run, reason) => progress::say(format!("error: {}: {reason}", run.row.run)),
+                Told::Failed(run, reason) => failure::tell(format!("{}: {reason}", run.row.run)),
             }
         };
         work_off(study, store, &left, !self.no_wait, told).map_err(Failure::run)

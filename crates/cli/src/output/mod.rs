@@ -16,7 +16,7 @@ pub use file::{Files, Stream, Whole, beside};
 pub use kind::Kind;
 pub use records::Output;
 use terminal::ColourChoice;
-pub use terminal::paints_errors;
+pub use terminal::{paints_errors, width_of_errors};
 
 /// The flags of everything that prints a table.
 #[derive(clap::Args, Debug, Clone, Default)]

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
-use record::{Format, Provenance, RecordWriter, Row, WriteError};
+use record::{ComputerRow, Format, Provenance, RecordWriter, Row, WriteError};
 
 use super::{on_standard_output, print};
-use crate::failure::Failure;
-use crate::{interruption, progress, provenance};
+use crate::failure::{self, Failure};
+use crate::{interruption, provenance};
 
 /// The table that rows make.
 type Table<R> = Box<dyn Fn(&[R]) -> String + Send>;
@@ -81,8 +81,17 @@ impl<R: Row + Clone + Send + 'static> Output<R> {
         self
     }
 
-    /// Writes the description or the structure of a machine that the records are about into every file that can hold one. Standard output is
-    /// for records of one kind.
+    /// Writes the structure of the computer that the records are about to every destination that can hold one: `ccnuma fit` describes a
+    /// computer from both.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub fn announce(&mut self, computer: &ComputerRow) -> Result<(), Failure> {
+        self.shared().each(|destination| destination.writer.describe(computer))
+    }
+
+    /// Writes the description of a simulated machine that the records are about into every file that can hold one. Standard output has
+    /// none: its reader has named the machine.
     ///
     /// # Errors
     /// As [`Self::write`].
@@ -168,7 +177,7 @@ impl<R: Row + Clone> Shared<R> {
                     let (Failure::Run(line) | Failure::Input(line)) = Failure::from(error) else {
                         return Err(Failure::Closed);
                     };
-                    progress::say(format!("error: {line}; writing to {file} stopped after {} records", self.written));
+                    failure::tell(format!("{line}; writing to {file} stopped after {} records", self.written));
                     self.failed.get_or_insert(line);
                     destination.given_up = true;
                 }

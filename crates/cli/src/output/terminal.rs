@@ -50,6 +50,11 @@ pub fn paints_errors() -> bool {
     choice.on(&io::stderr())
 }
 
+/// The longest line of what is told on standard error.
+pub fn width_of_errors() -> usize {
+    width(&io::stderr())
+}
+
 /// The longest line in characters: COLUMNS, or the terminal's width.
 pub(super) fn width(stream: &(impl IsTerminal + AsFd)) -> usize {
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());

@@ -28,12 +28,18 @@ pub fn printed(line: &str) -> String {
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-/// Asserts that a command line is refused in one line that contains each of `parts`.
+/// What a command said on standard error, with each message on a line of its own, as before the width of a terminal broke it.
+#[allow(dead_code, reason = "each test file uses what it needs")]
+pub fn said(errors: &[u8]) -> String {
+    String::from_utf8_lossy(errors).replace("\n  ", " ")
+}
+
+/// Asserts that a command line is refused in one message that contains each of `parts`.
 #[track_caller]
 #[allow(dead_code, reason = "each test file uses what it needs")]
 pub fn refused(line: &str, parts: &[&str]) {
     let output = ccnuma(line);
-    let errors = String::from_utf8_lossy(&output.stderr);
+    let errors = said(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "ccnuma {line}: {errors}");
     assert_eq!(errors.lines().count(), 1, "ccnuma {line}: {errors}");
     assert!(errors.starts_with("error: "), "ccnuma {line}: {errors}");

@@ -39,7 +39,7 @@ pub fn run(folder: &Path, words: &[&str], variables: &[(&str, &str)]) -> Output 
 #[track_caller]
 pub fn printed(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let errors = String::from_utf8_lossy(&output.stderr);
+    let errors = super::said(&output.stderr);
     assert!(output.status.success(), "{}\n{text}\n{errors}", output.status);
     text
 }
@@ -129,5 +129,5 @@ impl Built {
 
 /// What a command complained of.
 pub fn complaints(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
+    super::said(&output.stderr)
 }

@@ -39,7 +39,7 @@ fn folder(study: &str) -> TempDir {
 
 #[track_caller]
 fn done(output: &Output) -> String {
-    let errors = String::from_utf8_lossy(&output.stderr);
+    let errors = common::said(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{errors}");
     String::from_utf8(output.stdout.clone()).expect("UTF-8")
 }
@@ -52,7 +52,7 @@ fn sweep(folder: &Path, flags: &str) -> String {
 #[track_caller]
 fn fails(folder: &Path, flags: &str, code: i32, parts: &[&str]) {
     let output = ccnuma_in(folder, &format!("sweep study.toml {flags}"));
-    let errors = String::from_utf8_lossy(&output.stderr);
+    let errors = common::said(&output.stderr);
     assert_eq!(output.status.code(), Some(code), "sweep {flags}: {errors}");
     assert!(output.stdout.is_empty(), "sweep {flags} printed something");
     for part in parts {
@@ -177,7 +177,7 @@ fn runs_of_the_killed_are_taken_over() {
     first.kill().expect("killed");
     first.wait().expect("dead");
     let output = second.wait_with_output().expect("it ends");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{}", common::said(&output.stderr));
     assert_eq!(states(folder.path(), "")[&key], "done");
 }
 
@@ -191,7 +191,7 @@ fn an_interrupted_sweep_says_how_to_go_on() {
     let sent = Command::new("kill").args(["-INT", &process.id().to_string()]).status().expect("kill(1)");
     assert!(sent.success());
     let output = process.wait_with_output().expect("it ends");
-    let said = String::from_utf8_lossy(&output.stderr);
+    let said = common::said(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{said}");
     let parts = ["interrupted: ", " of 48 runs done, ", " remaining", "what is done is in study.sweep", "run it again"];
     assert!(parts.iter().all(|part| said.contains(part)), "{said}");
@@ -373,5 +373,5 @@ fn what_is_wrong_with_a_study_is_said_with_its_line() {
     fails(folder.path(), "-j 0", 2, &["-j", "0", "1"]);
     let missing = ccnuma_in(folder.path(), "sweep absent.toml");
     assert_eq!(missing.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&missing.stderr).contains("absent.toml: cannot be read: "));
+    assert!(common::said(&missing.stderr).contains("absent.toml: cannot be read: "));
 }

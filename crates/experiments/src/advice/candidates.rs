@@ -1,5 +1,7 @@
 //! The settings that a machine offers beside its present one.
 
+use std::collections::BTreeSet;
+
 use diagnose::{Class, Trial, diagnose};
 use machine::description::{ControllerKind, PlacementKind, SliceKind, ThreadOrder};
 use machine::{Description, Topology};
@@ -147,24 +149,32 @@ impl Present<'_> {
         settings
     }
 
-    /// All pages on one node: that of the threads if they are all on one.
+    /// All pages on one node: that of the threads if they are all on one. Threads that have whole nodes without them are bound to theirs.
     fn on_one_node(&self, system: System) -> Setting {
-        let topology = Topology::new(self.machine);
-        let mut nodes: Vec<NodeId> =
-            self.order(self.machine).into_iter().filter_map(|cpu| topology.node_of(cpu)).collect();
-        nodes.dedup();
-        let (node, bound) = match nodes.as_slice() {
-            &[node] => (node.0, true),
-            _ => (0, false),
+        let nodes = self.nodes_of_threads(self.machine);
+        let (node, label) = match nodes.as_slice() {
+            &[node] => (node.0, format!("threads and pages bound to node {node}")),
+            _ => (0, "all pages on node 0".to_owned()),
         };
-        let (threads, memory) = (format!("{BOUND}{node}"), format!("--membind={node}"));
-        let (label, words): (_, &[&str]) = match bound {
-            true => (format!("threads and pages bound to node {node}"), &[&threads, &memory]),
-            false => (format!("all pages on node {node}"), &[&memory]),
-        };
+        let words = [self.bound(self.machine), Some(format!("--membind={node}"))];
+        let words: Vec<&str> = words.iter().flatten().map(String::as_str).collect();
         let key = format!("os.placement = \"fixed\", os.fixed_node = {node}");
         let change = format!("placement=fixed={node}");
-        Setting::of(Dimension::Placement, label, &[&change], system.means(words, None, &key))
+        Setting::of(Dimension::Placement, label, &[&change], system.means(&words, None, &key))
+    }
+
+    /// The nodes of the program's threads on a machine.
+    fn nodes_of_threads(&self, machine: &Description) -> Vec<NodeId> {
+        let topology = Topology::new(machine);
+        let nodes = self.order(machine).into_iter().filter_map(|cpu| topology.node_of(cpu));
+        nodes.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// The word of `numactl` that binds the program's threads to their nodes on a machine, unless those are all that have processors.
+    pub(super) fn bound(&self, machine: &Description) -> Option<String> {
+        let topology = &machine.topology;
+        let (nodes, all) = (self.nodes_of_threads(machine), topology.processors / topology.processors_per_node);
+        (nodes.len() < all as usize).then(|| format!("{BOUND}{}", units::ranges(nodes.iter().map(|node| node.0))))
     }
 
     /// Each page on the node that uses it most, where the program now loses time at pages of other nodes.
@@ -268,4 +278,32 @@ fn environment(variables: &str) -> Means {
 fn listed(order: &[CpuId]) -> String {
     let places: Vec<String> = order.iter().map(|cpu| format!("{{{}}}", cpu.0)).collect();
     format!("OMP_PROC_BIND=close OMP_PLACES='{}'", places.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The words that put all pages on one node, for so many threads.
+    fn on_one_node(name: &str, cpus: usize) -> (String, String) {
+        let machine = variant::load(name).unwrap_or_else(|error| panic!("{error}"));
+        let present = Present { name, machine: &machine, cpus, plans: false };
+        let setting = present.on_one_node(System::Linux);
+        (setting.label, setting.means.launcher.join(" "))
+    }
+
+    #[test]
+    fn threads_are_bound_to_the_nodes_that_they_have() {
+        let (label, words) = on_one_node("epyc-7702-2s+nps=4", 16);
+        assert_eq!(
+            (label.as_str(), words.as_str()),
+            ("threads and pages bound to node 0", "numactl --cpunodebind=0 --membind=0")
+        );
+        // Two of the four nodes of a socket.
+        let (label, words) = on_one_node("epyc-7702-2s+nps=4", 32);
+        assert_eq!((label.as_str(), words.as_str()), ("all pages on node 0", "numactl --cpunodebind=0-1 --membind=0"));
+        assert_eq!(on_one_node("epyc-7702-2s+nps=4", 128).1, "numactl --membind=0");
+        assert_eq!(on_one_node("epyc-7702-2s+nps=1", 32).1, "numactl --cpunodebind=0 --membind=0");
+        assert_eq!(on_one_node("xeon-8269cy-2s+snc2", 26).1, "numactl --cpunodebind=0-1 --membind=0");
+    }
 }

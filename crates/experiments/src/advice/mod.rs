@@ -127,6 +127,8 @@ impl Base<'_> {
         let labels: Vec<&str> = settings.iter().map(|setting| setting.label.as_str()).collect();
         let changes: Vec<String> = settings.iter().flat_map(|setting| setting.changes.iter().cloned()).collect();
         let by_name = settings.iter().all(|setting| setting.relocation.is_none());
+        let bound =
+            variant::load(&self.present.changed(&changes)).ok().and_then(|machine| self.present.bound(&machine));
         AdviceRow {
             program: self.row.program.clone(),
             machine: self.row.machine.clone(),
@@ -140,7 +142,7 @@ impl Base<'_> {
             local_pct: row.local_pct,
             secondary_misses: row.secondary_misses,
             miss_latency_ns: row.miss_latency_ns,
-            means: (!settings.is_empty()).then(|| command_of(settings, self.command)),
+            means: (!settings.is_empty()).then(|| command_of(settings, bound.as_deref(), self.command)),
         }
     }
 

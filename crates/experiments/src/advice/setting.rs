@@ -69,15 +69,16 @@ impl Setting {
     }
 }
 
-/// The command line that gets all of `settings` for the program that is started by `command`, after what is to be set before.
-pub fn command_of(settings: &[&Setting], command: &str) -> String {
-    let moves_threads = settings.iter().any(|setting| setting.dimension != Dimension::Placement);
+/// The command line that gets all of `settings` for the program that is started by `command`, after what is to be set before. `bound`
+/// binds threads to their nodes on the machine with these settings, which may be divided otherwise than the present one.
+pub fn command_of(settings: &[&Setting], bound: Option<&str>, command: &str) -> String {
+    // Threads that an order gives processors of their own need no nodes.
+    let bound = bound.filter(|_| settings.iter().all(|setting| setting.dimension != Dimension::Threads));
     let mut before: Vec<&str> = settings.iter().filter_map(|setting| setting.means.before.as_deref()).collect();
     before.extend(settings.iter().filter_map(|setting| setting.means.program.as_deref()));
     let mut words: Vec<&str> = settings.iter().filter_map(|setting| setting.means.environment.as_deref()).collect();
-    // Threads that are bound to a node cannot be elsewhere, nor is a node the same where the machine is divided otherwise.
     let launchers = settings.iter().flat_map(|setting| &setting.means.launcher).map(String::as_str);
-    words.extend(launchers.filter(|word| !(moves_threads && word.starts_with(BOUND))));
+    words.extend(launchers.filter_map(|word| if word.starts_with(BOUND) { bound } else { Some(word) }));
     if words.is_empty() && !before.is_empty() {
         return before.join("; ");
     }
@@ -103,9 +104,14 @@ mod tests {
         let placed = Setting::of(Dimension::Placement, "", &[], means("", "", &bound));
         let mode = Setting::of(Dimension::MemoryMode, "", &[], means("BIOS: SNC on", "", &[]));
         let threads = Setting::of(Dimension::Threads, "", &[], means("", "OMP_PROC_BIND=spread", &[]));
-        assert_eq!(command_of(&[&placed], "./fft -p4"), "numactl --cpunodebind=0 --membind=0 ./fft -p4");
-        assert_eq!(command_of(&[&mode], "./fft"), "BIOS: SNC on");
-        let together = command_of(&[&placed, &mode, &threads], "./fft");
+        let on = |node: &'static str| Some(node);
+        let alone = command_of(&[&placed], on("--cpunodebind=0"), "./fft -p4");
+        assert_eq!(alone, "numactl --cpunodebind=0 --membind=0 ./fft -p4");
+        assert_eq!(command_of(&[&mode], on("--cpunodebind=0-1"), "./fft"), "BIOS: SNC on");
+        // Where the machine is divided otherwise, the threads are on other nodes.
+        let divided = command_of(&[&placed, &mode], on("--cpunodebind=0-1"), "./fft");
+        assert_eq!(divided, "BIOS: SNC on; numactl --cpunodebind=0-1 --membind=0 ./fft");
+        let together = command_of(&[&placed, &mode, &threads], on("--cpunodebind=0-1"), "./fft");
         assert_eq!(together, "BIOS: SNC on; OMP_PROC_BIND=spread numactl --membind=0 ./fft");
     }
 }

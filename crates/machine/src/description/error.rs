@@ -34,13 +34,14 @@ pub struct Entry {
     pub at: Origin,
     /// The key with its table: `l2.size_mib`.
     pub key: String,
-    /// The value as written.
+    /// The value as written; empty for a word that stands by itself in a machine's name.
     pub value: String,
 }
 
 impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{} = {}", self.at.prefix(), self.key, self.value)
+        write!(f, "{}{}", self.at.prefix(), self.key)?;
+        if self.value.is_empty() { Ok(()) } else { write!(f, " = {}", self.value) }
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use experiments::fitting::{Against, Comparison, Mapping, against};
+use experiments::fitting::{Against, Mapping, against};
 use machine::Description;
 use record::{FitRow, Record, Unit};
-use report::{Cell, Column, Table, Tone};
+use report::Table;
 
 use super::BenchCommand;
-use crate::commands::fit;
+use crate::commands::{compared, fit};
 use crate::failure::Failure;
 use crate::output::{Output, print};
 use crate::progress;
@@ -40,28 +40,8 @@ impl BenchCommand {
 }
 
 fn table(measured: &str, simulated: &str, found: &Against) -> Table {
-    let mut table = Table::new(
-        format!("{measured} measured, {simulated} simulated with the same experiments"),
-        vec![
-            Column::text("record"),
-            Column::number("measured", ""),
-            Column::number("simulated", ""),
-            Column::text("unit"),
-            Column::number("error", "%"),
-        ],
-    );
-    for row in &found.rows {
-        let Comparison { name, unit, measured, simulated, agrees } = row;
-        let digits = if *unit == Unit::Nanoseconds { 2 } else { 0 };
-        let error = row.error_pct().map_or_else(|| "-".to_owned(), |error| format!("{error:+.1}"));
-        table.row([
-            Cell::from(name.clone()),
-            format!("{measured:.digits$}").into(),
-            simulated.map_or_else(|| "-".to_owned(), |simulated| format!("{simulated:.digits$}")).into(),
-            unit.to_string().into(),
-            if *agrees { error.into() } else { Cell::new(error, Tone::Bad) },
-        ]);
-    }
+    let title = format!("{measured} measured, {simulated} simulated with the same experiments");
+    let mut table = compared::table(title, "record", &found.rows, false);
     for (what, unit) in [("latencies", Unit::Nanoseconds), ("bandwidths", Unit::MegabytesPerSecond)] {
         if let Some(errors) = found.errors(unit) {
             table.note(format!(

@@ -62,7 +62,7 @@ impl BenchCommand {
             print(report::paragraph(&headline(&platform), &self.output.view()))?;
         }
         let mut output: Output<Record> = self.output.open()?.of(&provenance::of_host(platform.inventory()));
-        output.describe(&bench::computer_of_host(platform.inventory()))?;
+        output.announce(&bench::computer_of_host(platform.inventory()))?;
         let view = self.output.view();
         let early = view.clone();
         output.tell_early(move |records| tables(TITLE, records, &early));
@@ -85,9 +85,7 @@ impl BenchCommand {
     /// Adapts a suite to this computer and to how much time there is.
     fn adapt(&self, scope: &mut SuiteScope, inventory: &Inventory, suite: Suite) {
         if suite == Suite::Fit {
-            // One kind of pages: the largest, so that translation adds least to what caches and memory take.
-            let transparent = self.host.pages.is_none() && inventory.transparent.is_on();
-            scope.pages = if transparent { vec![PageKind::Transparent] } else { Vec::new() };
+            scope.pages = if self.host.pages.is_none() { SuiteScope::pages_of_fit(inventory) } else { Vec::new() };
             return;
         }
         if self.host.pages.is_none() && inventory.transparent.is_on() && !self.host.quick {

@@ -57,7 +57,7 @@ impl BenchCommand {
         output.tell_early(move |records| report::measurements(&title, records).shown(&view));
         output.describe(&experiments::description_row(machine))?;
         if let Some(computer) = bench::computer_of_server(&machine.description) {
-            output.describe(&computer)?;
+            output.announce(&computer)?;
         }
         let bar = progress::bar(plans.len(), "experiments");
         let (options, description) = (self.thoroughness.simulation(), &machine.description);

@@ -5,9 +5,10 @@ use std::path::Path;
 
 use experiments::fitting::{Analysis, Comparison, compare, disagreement, findings, unloaded};
 use record::FitRow;
-use report::{Cell, Column, Table, Tone, View};
+use report::{Table, View};
 
 use super::Measured;
+use crate::commands::compared;
 use crate::failure::Failure;
 use crate::output::{Output, Whole, print};
 use crate::progress;
@@ -56,32 +57,8 @@ pub(super) fn confirm(
 }
 
 pub(super) fn table(measured: &str, simulated: &str, rows: &[Comparison]) -> Table {
-    let mut table = Table::new(
-        format!("confirmation: {measured} measured, {simulated} simulated with the same experiments"),
-        vec![
-            Column::text("parameter"),
-            Column::number("measured", ""),
-            Column::number("simulated", ""),
-            Column::text("unit"),
-            Column::number("error", "%"),
-            Column::text("result"),
-        ],
-    );
-    for row in rows {
-        let number = |value: f64| match row.unit {
-            record::Unit::Bytes | record::Unit::Count => format!("{value:.0}"),
-            _ => format!("{value:.2}"),
-        };
-        let dash = || "-".to_owned();
-        table.row([
-            Cell::from(row.name.clone()),
-            number(row.measured).into(),
-            row.simulated.map_or_else(dash, number).into(),
-            row.unit.to_string().into(),
-            row.error_pct().map_or_else(dash, |error| format!("{error:+.1}")).into(),
-            if row.agrees { Cell::default() } else { Cell::new("NOT CONFIRMED", Tone::Bad) },
-        ]);
-    }
+    let title = format!("confirmation: {measured} measured, {simulated} simulated with the same experiments");
+    let mut table = compared::table(title, "parameter", rows, true);
     if rows.iter().any(|row| row.simulated.is_none()) {
         table.note("-: measured only; a description has a first and a last cache level");
     }

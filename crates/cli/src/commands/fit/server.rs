@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use bench::{
-    HostOptions, HostPlatform, Layout, PageKind, Plan, Platform, Settings, Suite, SuiteScope, computer_of_host,
+    HostOptions, HostPlatform, Layout, Plan, Platform, Settings, Suite, SuiteScope, computer_of_host,
     computer_of_server,
 };
 use experiments::fitting::{describe_server, disagreement};
@@ -24,10 +24,9 @@ pub(super) fn measure_host() -> Result<Measured, Failure> {
     let provenance = provenance::of_host(platform.inventory());
     let (identity, surroundings) = probe::surroundings(&platform, None)?;
     let settings = Settings { iterations: probe::HOST_SAMPLES, check: false, ..Settings::host() };
-    let transparent = platform.inventory().transparent.is_on();
     let scope = SuiteScope {
         largest_area: surroundings.largest_area,
-        pages: if transparent { vec![PageKind::Transparent] } else { Vec::new() },
+        pages: SuiteScope::pages_of_fit(platform.inventory()),
         ..SuiteScope::whole(settings)
     };
     let plans = Suite::Fit.plans(platform.layout(), &scope).map_err(Failure::input)?;

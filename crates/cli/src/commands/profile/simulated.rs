@@ -17,7 +17,7 @@ use super::observable::list_simulated;
 use super::watched::words;
 use crate::commands::sim::own::{Common, OwnFlags, ended_well};
 use crate::commands::sim::single;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::output::{Files, Kind, OutputFlags};
 use crate::{progress, runtime};
 
@@ -64,7 +64,7 @@ impl SimulatedRun<'_> {
         let record = || profiling::record(&simulation, &request, Box::new(file)).map_err(failure);
         let (simulated, _) = progress::during(format!("{} on {}", simulation.workload().name(), self.machine), record)?;
         if let Some(wrong) = &simulated.wrong {
-            eprintln!("error: {}: wrong results: {wrong}", simulation.workload().name());
+            failure::tell(format!("{}: wrong results: {wrong}", simulation.workload().name()));
         }
         let shown = self.shown(simulation.description(), simulation.cpus())?;
         Ok(Recorded { shown, status: simulated.wrong.is_some().into(), own: false })

@@ -70,7 +70,7 @@ pub fn after_help(examples: &str) -> String {
 }
 
 /// The heading of parameters of programs.
-const HEADING: &str = "Parameters of programs (--list)";
+const HEADING: &str = "Parameters of programs (ccnuma sim --list)";
 /// Characters in a line of names.
 const LINE: usize = 96;
 

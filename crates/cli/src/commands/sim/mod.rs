@@ -17,7 +17,7 @@ use report::View;
 use workloads::Workload;
 
 use crate::arguments;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::interruption;
 use crate::output::{Kind, Output, OutputFlags, Whole, print};
 use crate::platform::MachinesFlag;
@@ -347,7 +347,7 @@ fn simulate(
     let deliver = |place: usize, done: Result<Done, Failure>| -> Result<(), Failure> {
         let Done { row, wrong, speed } = done?;
         if let Some(wrong) = &wrong {
-            progress::say(format!("error: {} on {}: {wrong}", row.program, row.machine));
+            failure::tell(format!("{} on {}: {wrong}", row.program, row.machine));
         }
         if let Some(speed) = &speed {
             progress::say(speed);

@@ -16,7 +16,7 @@ use machine::{Description, Resolved};
 use record::{Attribution, SimulationRow};
 use units::Bytes;
 
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::interruption::Itself;
 use crate::output::Output;
 use crate::size::{Kib, Size};
@@ -416,7 +416,7 @@ fn left_out(row: &SimulationRow) -> Option<String> {
 /// Whether a program ended well; says so if not.
 pub fn ended_well(launch: &Launch, status: i32) -> bool {
     if status != 0 {
-        eprintln!("error: {}: exit status {}", launch.name(), status);
+        failure::tell(format!("{}: exit status {status}", launch.name()));
     }
     status == 0
 }
