@@ -121,7 +121,8 @@ impl Mapping {
 
 /// What to do where placement calls are forbidden.
 pub(super) const FORBIDDEN_ADVICE: &str = "a container's seccomp profile may forbid the kernel's NUMA calls: docker run \
-                                           --cap-add SYS_NICE, or --security-opt seccomp=unconfined, permits them";
+                                           --cap-add SYS_NICE, or --security-opt seccomp=unconfined, permits them; an \
+                                           emulator of programs (qemu-user) may lack them";
 
 /// What to do for transparent huge pages.
 fn huge_page_advice(inventory: &Inventory) -> String {

@@ -1,6 +1,7 @@
 //! A copy of a computer's kernel files, written from a few facts in the kernel's own layout.
 
 use std::fs;
+use std::path::Path;
 
 use host::HostError;
 use host::discovery::{Inventory, KernelFiles, parse_list};
@@ -113,9 +114,14 @@ impl Computer {
         }
     }
 
+    /// The folder that stands for the root of its file system.
+    pub fn root(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// What is discovered.
     pub fn discover(&self) -> Result<Inventory, HostError> {
-        Inventory::discover(&KernelFiles::at(self.folder.path()))
+        Inventory::discover(&KernelFiles::at(self.root()))
     }
 }
 

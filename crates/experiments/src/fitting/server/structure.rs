@@ -122,6 +122,7 @@ impl Structure {
         let (sets, most) = (l3.size.0 / (u64::from(l3.ways) * line.0), l3.size.0.div_ceil(LARGEST_SLICE));
         let slices_per_cluster = slices(sets, u64::from(counts.cores_per_cluster()).max(most)) as u32;
         let nodes = nodes(computer, &members, &mut lost)?;
+        lost.extend(stand_in(computer, inclusive));
         let with_memory = computer.nodes.iter().map(|node| node.memory_kib).filter(|&kib| kib > 0).min();
         let mib = (with_memory.unwrap_or(0) >> 10).clamp(NODE_MEMORY.0, NODE_MEMORY.1);
         let with_cores = counts.sockets * counts.nodes_per_socket;
@@ -314,13 +315,28 @@ fn slices(sets: u64, least: u64) -> u64 {
     slices
 }
 
+/// Makers whose processors have families here, as CPUID spells them.
+const INTEL: [&str; 1] = ["GenuineIntel"];
+const AMD: [&str; 2] = ["AuthenticAMD", "HygonGenuine"];
+
+/// The family of the processors. One of Intel's stands in for those of other makers.
 fn family(computer: &ComputerRow, inclusive: bool) -> Family {
-    let amd = ["AuthenticAMD", "HygonGenuine"];
     match computer.vendor.as_deref() {
-        Some(vendor) if amd.contains(&vendor) => Family::Zen2,
+        Some(vendor) if AMD.contains(&vendor) => Family::Zen2,
         _ if inclusive => Family::HaswellEp,
         _ => Family::SkylakeSp,
     }
+}
+
+/// The family that stands in for that of processors whose maker has none here, in words.
+fn stand_in(computer: &ComputerRow, inclusive: bool) -> Option<String> {
+    let whose = match computer.vendor.as_deref() {
+        Some(vendor) if INTEL.contains(&vendor) || AMD.contains(&vendor) => return None,
+        Some(vendor) => format!("{vendor}'s processors"),
+        None => "its processors, whose maker is unknown".to_owned(),
+    };
+    let family = family(computer, inclusive).name();
+    Some(format!("the family of {whose}: {family} stands in for it where nothing was measured"))
 }
 
 #[cfg(test)]
@@ -376,6 +392,21 @@ mod tests {
         let settings = bench::Settings { iterations: 1, lines: Some(16), ..bench::Settings::simulated() };
         let plan = bench::Plan::new(bench::Experiment::LmbenchRead, bench::State::Uown, placement, settings);
         assert!(plan.run(&mut platform).expect("measured").record.min > 100.0);
+    }
+
+    /// A maker without a family here, such as Arm, is named beside the family that stands in.
+    #[test]
+    fn a_family_that_stands_in_is_named() {
+        let mut computer =
+            bench::computer_of_server(&machine::load("xeon-8180-2s").expect("a machine")).expect("a server");
+        let said = |computer: &ComputerRow| Structure::of(computer).expect("a server").lost;
+        assert_eq!(said(&computer), [""; 0]);
+        computer.vendor = Some("Arm".to_owned());
+        let stands_in = "skylake-sp stands in for it where nothing was measured";
+        assert_eq!(said(&computer), [format!("the family of Arm's processors: {stands_in}")]);
+        computer.vendor = None;
+        let unknown = "the family of its processors, whose maker is unknown";
+        assert_eq!(said(&computer), [format!("{unknown}: {stands_in}")]);
     }
 
     #[test]

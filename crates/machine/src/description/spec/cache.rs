@@ -128,7 +128,7 @@ macro_rules! outer_level {
                 /// Line size.
                 line: Bytes = "line_bytes", bytes(16, 1024);
                 /// Clock of the cache bus.
-                bus_clock: Hertz = "bus_clock_mhz", mhz(25.0, 5000.0);
+                bus_clock: Hertz = "bus_clock_mhz", mhz(25.0, 10_000.0);
                 /// Width of the cache bus.
                 bus_width: Bytes = "bus_width_bytes", bytes(4, 64);
                 /// The replacement policy.

@@ -49,7 +49,7 @@ section! {
         /// The processor model.
         model: ProcessorModel = "model", choice::<ProcessorModel>();
         /// Core clock.
-        clock: Hertz = "clock_mhz", mhz(10.0, 5000.0);
+        clock: Hertz = "clock_mhz", mhz(10.0, 10_000.0);
         /// Instructions in flight at once.
         instruction_window: u32 = "instruction_window", count(1, 512);
         /// Instructions that issue in one core cycle.
