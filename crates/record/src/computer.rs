@@ -19,6 +19,9 @@ pub struct ComputerRow {
     /// Their microarchitecture, by the numbers that they announce (CPUID, MIDR_EL1), where it is a known one.
     #[serde(default)]
     pub microarchitecture: Option<String>,
+    /// The size of a base page, in kibibytes.
+    #[serde(default)]
+    pub page_kib: Option<u64>,
     /// Its nodes, ascending.
     pub nodes: Vec<ComputerNode>,
     /// Its cores, by their first processors.
@@ -73,6 +76,6 @@ pub struct ComputerCache {
 impl Row for ComputerRow {
     const KIND: &'static str = "computer";
     const COLUMNS: &'static [&'static str] =
-        &["machine", "vendor", "model", "microarchitecture", "nodes", "cores", "caches"];
+        &["machine", "vendor", "model", "microarchitecture", "page_kib", "nodes", "cores", "caches"];
     const PARTS: &'static [&'static str] = &["nodes", "cores", "caches"];
 }

@@ -38,6 +38,7 @@ pub(super) fn values(structure: &Structure, clock_mhz: f64, directory: bool, sho
     let laid = lay_out(structure);
     topology(&mut values, structure);
     cores::set(&mut values, structure.microarchitecture.as_deref());
+    values.set("tlb", "page_kib", structure.page.0 >> 10, "announced");
     caches(&mut values, structure, clock_mhz);
     network(&mut values, structure, &laid);
     homes(&mut values, structure, directory, shown);

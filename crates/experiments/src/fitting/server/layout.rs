@@ -121,7 +121,8 @@ mod tests {
     #[test]
     fn dies_have_four_quarters() {
         let laid = |clusters_per_socket: u32, nodes_per_socket: u32| {
-            let structure = Structure { clusters_per_socket, nodes_per_socket, ..Structure::of_tests() };
+            let mut structure = Structure::of_tests();
+            (structure.clusters_per_socket, structure.nodes_per_socket) = (clusters_per_socket, nodes_per_socket);
             let laid = io_die(&structure);
             (laid.rows.join("/"), laid.controllers, laid.clusters_per_die)
         };

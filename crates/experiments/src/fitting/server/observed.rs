@@ -130,8 +130,6 @@ impl Observation {
     }
 }
 
-/// The smallest page.
-const PAGE: u64 = 4 << 10;
 /// The part of a private cache that a list fills at most: beyond, its pages may meet in some sets.
 const FILLED: f64 = 0.5;
 
@@ -224,7 +222,7 @@ fn stream(list: Kind) -> Option<Kind> {
 fn is_of_pages(plan: &Plan, structure: &Structure) -> bool {
     let (array, stride) = (plan.settings.array.0, plan.settings.stride.0);
     let lines = array / stride * structure.line.0;
-    stride > PAGE && lines > structure.l1.size.0 && lines as f64 <= FILLED * structure.l2.size.0 as f64
+    stride > structure.page.0 && lines > structure.l1.size.0 && lines as f64 <= FILLED * structure.l2.size.0 as f64
 }
 
 fn place_of(local: CpuId, plan: &Plan, structure: &Structure) -> Place {

@@ -56,6 +56,8 @@ pub(super) struct Structure {
     /// Memory of the poorest node that has any.
     pub(super) node_memory: Bytes,
     pub(super) line: Bytes,
+    /// A base page.
+    pub(super) page: Bytes,
     pub(super) l1: Shape,
     pub(super) l2: Shape,
     /// The third-level cache of a core cluster.
@@ -77,6 +79,8 @@ struct Member<'a> {
     cluster: CpuId,
 }
 
+/// The base page where none is announced, of x86-64.
+const USUAL_PAGE_KIB: u64 = 4;
 /// Ways where none are announced.
 const USUAL_WAYS: u32 = 16;
 /// The largest slice that a description holds.
@@ -137,6 +141,7 @@ impl Structure {
             memory_nodes: nodes.len() as u32 - with_cores,
             node_memory: Bytes::from_mib(1 << mib.ilog2()),
             line,
+            page: Bytes::from_kib(computer.page_kib.unwrap_or(USUAL_PAGE_KIB)),
             l1: shape(l1, line, "first-level cache", &mut lost)?,
             l2: shape(l2, line, "second-level cache", &mut lost)?,
             l3,
