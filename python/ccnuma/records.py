@@ -401,10 +401,14 @@ class Computer(Record):
     """Its cores, by their first processors."""
     machine: str
     """The machine, as other records name it."""
+    microarchitecture: Optional[str]
+    """Their microarchitecture, by the numbers that they announce (CPUID, MIDR_EL1), where it is a known one."""
     model: Optional[str]
     """Their model."""
     nodes: list[ComputerNode]
     """Its nodes, ascending."""
+    page_kib: Optional[int]
+    """The size of a base page, in kibibytes."""
     record: Literal['computer']
     """The kind of record."""
     vendor: Optional[str]

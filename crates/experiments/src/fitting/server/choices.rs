@@ -16,26 +16,26 @@ struct Choice {
     table: &'static str,
     key: &'static str,
     alternatives: &'static [&'static str],
-    /// The level that the lists exceed, and by which factor at most.
-    level: usize,
-    most: f64,
+    /// The level that the lists exceed, and the level that they exceed by this factor at most.
+    beyond: usize,
+    within: (usize, f64),
 }
 
 const POLICIES: &[&str] = &["\"pseudo-lru\"", "\"lru\"", "\"random\""];
 
 /// In the order in which they are made: pages first, for a missing translation delays every list.
 const CHOICES: [Choice; 5] = [
-    Choice { table: "tlb", key: "large_page_kib", alternatives: &["2048", "0"], level: 0, most: f64::INFINITY },
+    Choice { table: "tlb", key: "large_page_kib", alternatives: &["2048", "0"], beyond: 0, within: (1, 4.0) },
     Choice {
         table: "memory",
         key: "frames",
         alternatives: &["\"consecutive\"", "\"scattered\""],
-        level: 0,
-        most: f64::INFINITY,
+        beyond: 0,
+        within: (1, 4.0),
     },
-    Choice { table: "l1", key: "replacement", alternatives: POLICIES, level: 0, most: 2.0 },
-    Choice { table: "l2", key: "replacement", alternatives: POLICIES, level: 1, most: 2.0 },
-    Choice { table: "l3_slice", key: "replacement", alternatives: POLICIES, level: 2, most: 2.0 },
+    Choice { table: "l1", key: "replacement", alternatives: POLICIES, beyond: 0, within: (0, 2.0) },
+    Choice { table: "l2", key: "replacement", alternatives: POLICIES, beyond: 1, within: (1, 2.0) },
+    Choice { table: "l3_slice", key: "replacement", alternatives: POLICIES, beyond: 2, within: (2, 2.0) },
 ];
 
 /// An alternative to the default is taken if it leaves less than this share of the default's squared error.
@@ -85,8 +85,8 @@ pub(super) fn choose(
 
 impl Choice {
     fn is_decided_by(&self, plan: &Plan, sizes: [Bytes; 3]) -> bool {
-        let array = plan.settings.array.0 as f64;
-        array > sizes[self.level].0 as f64 && array <= self.most * sizes[self.level].0 as f64
+        let (array, (level, most)) = (plan.settings.array.0, self.within);
+        array > sizes[self.beyond].0 && array as f64 <= most * sizes[level].0 as f64
     }
 }
 
