@@ -233,8 +233,8 @@ fn restriction(console: &Console) {
 fn measurement(console: &Console) {
     console.says("bench status", &["exit status: 0"]);
     let records = console.records("bench {");
-    assert_eq!(records.len(), 1, "{}", console.text);
-    let record = &records[0];
+    let [computer, record] = &records[..] else { panic!("{}", console.text) };
+    assert_eq!(computer["record"], "computer");
     assert_eq!((&record["home"], &record["local"]), (&Value::from(3), &Value::from(2)));
     assert_eq!((&record["pages_asked"], &record["pages_obtained"]), (&Value::from("base"), &Value::from("4 KiB")));
     assert!(record["median"].as_f64().is_some_and(|median| median > 0.0), "{record}");
