@@ -144,7 +144,10 @@ fn what_cannot_run_is_refused_at_load() {
             "my.toml:3: tlb.pages_per_entry = 3: it is not a power of two; accepted: 1, 2, 4",
         ),
         ("[tlb]\nentries = 4097", "my.toml:3: tlb.entries = 4097: it is more than 4096;"),
-        ("[processor]\noutstanding_misses = 129", "my.toml:3: processor.outstanding_misses = 65: it is more than 64;"),
+        (
+            "[processor]\noutstanding_misses = 129",
+            "my.toml:3: processor.outstanding_misses = 129: it is more than 128;",
+        ),
     ];
     for (text, expected) in cases {
         let message = of("arctic", text);
