@@ -26,7 +26,8 @@ pub(super) fn reaches(layout: &Layout, scope: &SuiteScope) -> Vec<crate::Plan> {
     let mut inside = Bytes(0);
     for cache in [layout.l1, layout.l2, layout.outermost] {
         // Beyond the level inside, and within this one though others may use a part of it.
-        let array = Bytes((4 * inside.0).min(cache.0 / 4 * 3).max(cache.0 / 8).min(scope.largest_area.0));
+        let array = if inside.0 == 0 { cache.0 / 8 } else { (2 * inside.0).min(cache.0 / 4 * 3) };
+        let array = Bytes(array.min(scope.largest_area.0));
         let array = Bytes(array.0 / layout.line.0 * layout.line.0);
         if cache > inside && array > inside {
             let settings = Settings { array, stride: layout.line, ..scope.settings.clone() };

@@ -268,6 +268,17 @@ pub(super) fn rates(structure: &Structure, start: &Description, rates: &[Observa
     all
 }
 
+/// A stream that is not faster than memory by this factor is of an array that others have driven out of the third-level cache.
+const FASTER_THAN_MEMORY: f64 = 1.5;
+
+/// Whether the stream from the third-level cache tells of that cache.
+fn streams_from_third_level(start: &Description, rates: &[Observation]) -> bool {
+    let line = start.coherent_cache().line.0 as f64;
+    let (stream, memory) = (measured(rates, Kind::Stream(3)), measured(rates, Kind::CoreReads(Place::Local)));
+    // Bytes a nanosecond are a thousand MB/s.
+    stream.zip(memory).is_none_or(|(ns, memory)| line / ns * 1e3 > FASTER_THAN_MEMORY * memory)
+}
+
 /// Those of a core: what it has under way at once, and its second-level cache.
 fn of_cores(start: &Description, rates: &[Observation]) -> Vec<Rate> {
     let most = f64::from(machine::description::MOST_MISSES);
@@ -284,7 +295,7 @@ fn of_cores(start: &Description, rates: &[Observation]) -> Vec<Rate> {
     if let Some(prefetch) = &start.prefetch {
         all.push(Rate::whole(&[("prefetch", "degree")], (1.0, most), prefetch.degree, reads, true));
     }
-    if let Some(slice) = &start.l3_slice {
+    if let Some(slice) = start.l3_slice.as_ref().filter(|_| streams_from_third_level(start, rates)) {
         let keys: &[_] = &[("l3_slice", "occupancy_cycles")];
         all.push(Rate::whole(keys, (1.0, 100.0), slice.occupancy_cycles.max(1), Kind::Stream(3), true));
     }
