@@ -47,8 +47,8 @@ pub(super) fn set(values: &mut Values, microarchitecture: Option<&str>) {
         ("processor", "issue_width", core.width),
         ("tlb", "entries", first),
         ("tlb", "second_entries", second),
-        ("tlb", "walkers", core.walkers),
     ] {
         values.set(table, key, value, format!("announced: {} ({})", core.name, core.source));
     }
+    values.set("tlb", "walkers", core.walkers, format!("assumed for {}", core.name));
 }
