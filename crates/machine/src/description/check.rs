@@ -187,12 +187,12 @@ fn processor(description: &Description) -> Result<(), Conflict> {
     Ok(())
 }
 
-/// The region of a prefetcher is aligned, and a page or larger.
+/// The region of a prefetcher is a page or larger.
 fn prefetched_region(description: &Description) -> Result<(), Conflict> {
     let Some(prefetch) = &description.prefetch else { return Ok(()) };
     let (region, page) = (prefetch.region, description.tlb.page);
-    if region.0 > 0 && (!region.0.is_power_of_two() || region < page) {
-        let reason = format!("not a power of two of at least a page, {page}");
+    if region.0 > 0 && region < page {
+        let reason = format!("less than a page, {page}");
         return Err(Conflict::new("prefetch.region_kib", reason, "0 for a page, or a larger power of two"));
     }
     Ok(())

@@ -94,10 +94,11 @@ impl Processor {
         let block = at.0 >> self.timing.block_shift;
         let state = self.caches.use_primary(block);
         if state.after(access) == Some(state) && self.is_plain_hit(block, access) {
-            if self.is_translating() {
-                self.await_translation();
+            let translated = self.translated();
+            if translated > self.time {
+                self.await_translation(translated);
             }
-            self.retire(access, self.translated() + self.timing.primary_hit, Cause::PrimaryCache);
+            self.retire(access, translated + self.timing.primary_hit, Cause::PrimaryCache);
             if self.probe.is_active() {
                 self.report_plain_hit(named, at, access);
             }

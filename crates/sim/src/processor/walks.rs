@@ -36,12 +36,6 @@ impl Processor {
         self.time.max(self.walks.translated)
     }
 
-    /// Whether the latest reference waits for its translation.
-    #[inline(always)]
-    pub(super) fn is_translating(&self) -> bool {
-        self.walks.translated > self.time
-    }
-
     /// The first level of the TLB has the translation of the latest reference.
     #[inline(always)]
     pub(super) fn end_translation(&mut self) {
@@ -65,10 +59,10 @@ impl Processor {
         }
     }
 
-    /// A load that hits in the primary cache waits in the window for its translation.
+    /// A reference that hits in the primary cache waits in the window for its translation.
     #[cold]
-    pub(super) fn await_translation(&mut self) {
-        self.window.enter(self.issued, self.translated() + self.timing.primary_hit, Cause::Translation);
+    pub(super) fn await_translation(&mut self, translated: Time) {
+        self.window.enter(self.issued, translated + self.timing.primary_hit, Cause::Translation);
     }
 }
 

@@ -5,7 +5,7 @@ use bench::{Experiment, Plan, Settings};
 use record::Record;
 use units::Bytes;
 
-use super::observed::{Kind, Observation};
+use super::observed::{Kind, Observation, plan_of};
 use super::structure::Structure;
 use super::tuning::Bench;
 use super::values::Values;
@@ -44,8 +44,7 @@ const BETTER: f64 = 0.8;
 /// The lists of `records` that a structure is compared by.
 pub(super) fn lists(records: &[Record], structure: &Structure, settings: &Settings) -> Vec<Observation> {
     let list = |record: &Record| -> Option<Observation> {
-        let node = |node| structure.node(node);
-        let plan = Plan::of_record(record, structure.line, settings, |cpu| structure.cpu(cpu), node)?;
+        let plan = plan_of(record, structure, settings)?;
         (plan.experiment == Experiment::AreaRead).then(|| Observation::new(Kind::List, plan, record))
     };
     records.iter().filter_map(list).collect()

@@ -122,6 +122,7 @@ pub fn describe_server(file: &str, computer: &ComputerRow, records: &[Record]) -
     let (inner, outer): (Vec<Observation>, Vec<Observation>) =
         times.iter().cloned().partition(|observation| matches!(observation.kind, Kind::Level(1 | 2)));
     let (private, shared) = tunables.split_at_mut(base::PRIVATE);
+    // Lists tell policies apart beside the right times, and times depend on what is chosen.
     fit_times(&mut bench, private, &inner)?;
     fit_times(&mut bench, shared, &outer)?;
     choose(&mut bench, &structure, &lists(records, &structure, &settings))?;
@@ -156,15 +157,12 @@ fn tune_rates(bench: &mut Bench<'_>, structure: &Structure, rates: &[Observation
         if met.contains(&tunable.decided_by) {
             continue;
         }
-        let before = bench.values.clone();
         let fitted = fit_rate(bench, &mut tunable, observation, rises)?;
         if fitted.meets {
             met.push(tunable.decided_by);
         }
         if fitted.depends {
             tunable.write(&mut bench.values, &origin(&tunable, true, rates, structure.family.name()));
-        } else {
-            bench.values = before;
         }
     }
     Ok(())

@@ -137,16 +137,19 @@ const FILLED: f64 = 0.5;
 pub(super) fn observations(records: &[Record], structure: &Structure, settings: &Settings) -> Vec<Observation> {
     let mut all: Vec<Observation> = Vec::new();
     for record in records {
-        let node = |node| structure.node(node);
-        let Some(plan) = Plan::of_record(record, structure.line, settings, |cpu| structure.cpu(cpu), node) else {
-            continue;
-        };
+        let Some(plan) = plan_of(record, structure, settings) else { continue };
         if let Some(kind) = kind_of(record, &plan, structure) {
             all.push(Observation::new(kind, plan, record));
         }
     }
     all.sort_by(|a, b| a.kind.cmp(&b.kind).then(a.measured.total_cmp(&b.measured)));
     all.chunk_by(|a, b| a.kind == b.kind).map(middle).collect()
+}
+
+/// The plan that measures a record again on a machine of this structure.
+pub(super) fn plan_of(record: &Record, structure: &Structure, settings: &Settings) -> Option<Plan> {
+    let (cpu, node) = (|cpu| structure.cpu(cpu), |node| structure.node(node));
+    Plan::of_record(record, structure.line, settings, cpu, node)
 }
 
 /// The observation of a kind.

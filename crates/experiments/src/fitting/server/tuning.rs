@@ -222,20 +222,19 @@ pub(super) struct Fitted {
     pub(super) meets: bool,
 }
 
-/// Changes a value until the simulated rate is the measured one. The value stays if the rate does not depend on it.
+/// Changes a value until the simulated rate is the measured one, as near as it comes. The described machine stays as it is.
 /// `rises` says whether the rate rises with the value, or falls.
 ///
 /// # Errors
 /// When the machine cannot be described or simulated.
 pub(super) fn fit_rate(
-    bench: &mut Bench<'_>,
+    bench: &Bench<'_>,
     tunable: &mut Tunable,
     observation: &Observation,
     rises: bool,
 ) -> Result<Fitted, ExperimentError> {
     let one = std::slice::from_ref(observation);
-    let start = tunable.clone();
-    let mut best = (f64::INFINITY, start.spelled());
+    let mut best = (f64::INFINITY, tunable.spelled());
     let (mut last, mut depends): (Option<(f64, f64)>, bool) = (None, false);
     for _ in 0..ATTEMPTS {
         let value = tunable.spelled();
@@ -250,7 +249,7 @@ pub(super) fn fit_rate(
                 let power = f64::ln(figure / rate) / f64::ln(value / before);
                 depends |= power.abs() > RATE_DEPENDS;
                 if power.abs() < STEEP {
-                    return Ok(settled(bench, tunable, &start, best, depends));
+                    break;
                 }
                 power
             }
@@ -272,18 +271,7 @@ pub(super) fn fit_rate(
             break;
         }
     }
-    Ok(settled(bench, tunable, &start, best, depends))
-}
-
-/// Settles on the best value, which leaves this error, if the rate depends on it, otherwise on that of the start.
-fn settled(
-    bench: &mut Bench<'_>,
-    tunable: &mut Tunable,
-    start: &Tunable,
-    (error, best): (f64, f64),
-    depends: bool,
-) -> Fitted {
-    tunable.value = if depends { best } else { start.value };
-    bench.values = bench.with(std::slice::from_ref(tunable));
-    Fitted { depends, meets: depends && error < RATE_IS_MET }
+    let (error, value) = best;
+    tunable.value = value;
+    Ok(Fitted { depends, meets: depends && error < RATE_IS_MET })
 }
