@@ -164,7 +164,7 @@ impl<'a> Thread<'a> {
 
     /// The processor it runs on.
     pub fn cpu(&mut self) -> CpuId {
-        self.processor().cpu()
+        self.processor().thread()
     }
 
     /// A load whose address is known.
@@ -323,7 +323,9 @@ impl<'a> Thread<'a> {
     pub fn publish(&mut self, at: impl Location) {
         self.announce_change();
         let processor = self.processor();
-        if !at.known(processor).is_some_and(|at| processor.owns(at)) {
+        let sees_departure = at.known(processor).is_some_and(|at| processor.owns(at));
+        // Another hardware thread of the core keeps its copy.
+        if !sees_departure || processor.has_spinning_sibling() {
             self.suspend(Wait::Published);
         }
     }

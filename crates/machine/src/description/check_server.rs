@@ -19,6 +19,10 @@ pub(super) fn check_server(description: &Description) -> Result<(), Conflict> {
             let reason = "no other controller than a server's has links to memory nodes";
             return Err(Conflict::new("memory_link.latency_ns", reason, "controller.kind = \"server\""));
         }
+        if description.processor.threads > 1 {
+            let reason = "no other controller than a server's has cores with several hardware threads";
+            return Err(Conflict::new("processor.threads", reason, "1, or controller.kind = \"server\""));
+        }
         return Ok(());
     };
     if kind != TopologyKind::Sockets {

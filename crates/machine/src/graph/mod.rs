@@ -27,6 +27,8 @@ pub struct Graph {
 /// The processors of a machine by node.
 #[derive(Clone, Debug)]
 pub(crate) struct Processors {
+    /// Hardware threads of each.
+    threads: u32,
     /// By processor, its node.
     nodes: Vec<NodeId>,
     /// By node, its first processor; at the end, the number of processors.
@@ -34,11 +36,11 @@ pub(crate) struct Processors {
 }
 
 impl Processors {
-    /// So many processors on the first of `nodes` nodes, `per_node` on each of those.
-    pub(crate) fn new(processors: u32, per_node: u32, nodes: u32) -> Self {
+    /// So many processors of `threads` hardware threads on the first of `nodes` nodes, `per_node` on each of those.
+    pub(crate) fn new(processors: u32, threads: u32, per_node: u32, nodes: u32) -> Self {
         let node_of = |cpu: u32| NodeId((cpu / per_node) as u16);
         let first = |node: u32| (node * per_node).min(processors) as u16;
-        Self { nodes: (0..processors).map(node_of).collect(), first: (0..=nodes).map(first).collect() }
+        Self { threads, nodes: (0..processors).map(node_of).collect(), first: (0..=nodes).map(first).collect() }
     }
 }
 
@@ -68,9 +70,25 @@ impl Graph {
         self.package.as_ref()
     }
 
-    /// Number of processors.
+    /// Number of processors, which are the cores of a server.
     pub fn processors(&self) -> u32 {
         self.processors.nodes.len() as u32
+    }
+
+    /// Number of hardware threads: the first of each processor, behind them the second of each, and so on.
+    pub fn hardware_threads(&self) -> u32 {
+        self.processors() * self.processors.threads
+    }
+
+    /// The processor of a hardware thread, which is named by its first one.
+    pub fn core_of(&self, thread: CpuId) -> CpuId {
+        CpuId(thread.0 % self.processors.nodes.len() as u16)
+    }
+
+    /// The hardware threads of a processor, its first one first.
+    pub fn threads_of(&self, core: CpuId) -> impl Iterator<Item = CpuId> + use<> {
+        let cores = self.processors.nodes.len() as u16;
+        (0..self.processors.threads as u16).map(move |thread| CpuId(thread * cores + core.0))
     }
 
     /// Number of nodes with processors: the first ones.
@@ -78,12 +96,13 @@ impl Graph {
         self.processors.nodes.last().map_or(0, |node| node.index() + 1)
     }
 
-    /// The node of `cpu`, if there is such a processor.
+    /// The node of a processor or hardware thread, if there is one.
     pub fn node_of(&self, cpu: CpuId) -> Option<NodeId> {
-        self.processors.nodes.get(cpu.index()).copied()
+        let exists = u32::from(cpu.0) < self.hardware_threads();
+        exists.then(|| self.processors.nodes[self.core_of(cpu).index()])
     }
 
-    /// The processors of `node`, in order of their slots `a` and `b`; none of a node with memory alone.
+    /// The processors of `node`, each by its first hardware thread, in order of their slots `a` and `b`; none of a node with memory alone.
     pub fn cpus_of(&self, node: NodeId) -> impl ExactSizeIterator<Item = CpuId> + use<> {
         let first = |node: usize| self.processors.first[node];
         (first(node.index())..first(node.index() + 1)).map(CpuId)
@@ -92,7 +111,7 @@ impl Graph {
     /// The name of a processor in the hardware graph: `/hw/module/1/slot/n1/node/cpu/a`.
     pub fn cpu_path(&self, cpu: CpuId) -> Option<String> {
         let node = &self.nodes[self.node_of(cpu)?.index()];
-        let slot = u32::from(cpu.0 - self.processors.first[node.id.index()]);
+        let slot = u32::from(self.core_of(cpu).0 - self.processors.first[node.id.index()]);
         let letter = |number: u32| char::from_digit(10 + number, 36).unwrap_or_default();
         // After z, a second letter: aa, ab.
         let before = (slot / 26).checked_sub(1).map(letter);

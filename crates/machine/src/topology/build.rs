@@ -3,7 +3,7 @@
 use units::{Duration, Length, LinkId, NodeId, Port, RouterId};
 
 use super::{Routing, Topology};
-use crate::description::TopologySpec;
+use crate::description::Description;
 use crate::graph::{Endpoint, Graph, Link, LinkClass, Node, Processors, Router, RouterPlace};
 use crate::routing::{Routes, RoutingTable};
 
@@ -95,10 +95,16 @@ impl Builder {
     ///
     /// # Panics
     /// The exits do not lead every node to every other.
-    pub(super) fn finish(self, name: &str, spec: &TopologySpec, request: &Exit, reply: Option<&Exit>) -> Topology {
+    pub(super) fn finish(self, description: &Description, request: &Exit, reply: Option<&Exit>) -> Topology {
+        let (name, spec) = (&description.name, &description.topology);
         let graph = Graph {
-            name: name.into(),
-            processors: Processors::new(spec.processors, spec.processors_per_node, spec.nodes()),
+            name: name.clone(),
+            processors: Processors::new(
+                spec.processors,
+                description.processor.threads,
+                spec.processors_per_node,
+                spec.nodes(),
+            ),
             channel_classes: self.channel_classes,
             nodes: self.nodes,
             routers: self.routers,

@@ -143,7 +143,7 @@ pub(super) fn build(description: &Description) -> Topology {
     let exit = |network| move |router, node| shape.exit(network, router, node);
     let (request, reply) = (exit(VirtualNetwork::Request), exit(VirtualNetwork::Reply));
     let separate = shape.has_meshes().then_some(&reply as &Exit);
-    builder.finish(&description.name, spec, &request, separate)
+    builder.finish(description, &request, separate)
 }
 
 fn add_routers(builder: &mut Builder, shape: Shape) {

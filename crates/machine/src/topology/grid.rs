@@ -95,7 +95,7 @@ pub(super) fn build(description: &Description) -> Topology {
     }
     let exit = |network| move |router, node| Some(shape.exit(if mesh.twin { network as u16 } else { 0 }, router, node));
     let (request, reply) = (exit(VirtualNetwork::Request), exit(VirtualNetwork::Reply));
-    builder.finish(&description.name, spec, &request, mesh.twin.then_some(&reply as &Exit))
+    builder.finish(description, &request, mesh.twin.then_some(&reply as &Exit))
 }
 
 fn link_neighbours(builder: &mut Builder, shape: Shape, mesh: &MeshSpec, number: u16) {

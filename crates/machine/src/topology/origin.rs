@@ -154,7 +154,7 @@ pub(super) fn build(description: &Description) -> Topology {
     link_express(&mut builder, shape, cables);
     link_metarouters(&mut builder, shape, cables);
     let exit = |router, node| Some(shape.exit(router, node));
-    builder.finish(&description.name, spec, &exit, None)
+    builder.finish(description, &exit, None)
 }
 
 fn add_leaves(builder: &mut Builder, shape: Shape) {

@@ -87,5 +87,5 @@ pub(super) fn build(description: &Description) -> Topology {
     }
     builder.set_classes(spec.channel_classes(), move |router, node| shape.class(router, node));
     let exit = |router, node| Some(shape.exit(router, node));
-    builder.finish(&description.name, spec, &exit, None)
+    builder.finish(description, &exit, None)
 }

@@ -66,7 +66,7 @@ pub(super) fn build(description: &Description) -> Topology {
             Some(_) => ALONG_PORT,
         })
     };
-    builder.finish(&description.name, spec, &exit, None)
+    builder.finish(description, &exit, None)
 }
 
 /// Links the members of a ring, each with its ports out and in, one after another; one alone is not linked.

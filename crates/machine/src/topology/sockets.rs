@@ -83,7 +83,7 @@ pub(super) fn build(description: &Description) -> Topology {
         let (socket, port) = ports.of_node(node);
         Some(if router.0 == socket { port } else { ports.to(sockets.next(router.0, socket)) })
     };
-    let mut topology = builder.finish(&description.name, spec, &exit, None);
+    let mut topology = builder.finish(description, &exit, None);
     topology.graph.package = Package::new(server).ok();
     topology
 }

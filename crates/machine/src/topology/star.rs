@@ -32,5 +32,5 @@ pub(super) fn build(description: &Description) -> Topology {
         builder.node_at(node + 1, 1, centre, port(NodeId(node)), LinkClass::Interface, latency / 2);
     }
     let exit = |_: RouterId, node| Some(port(node));
-    builder.finish(&description.name, spec, &exit, None)
+    builder.finish(description, &exit, None)
 }

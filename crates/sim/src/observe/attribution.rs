@@ -277,7 +277,7 @@ pub struct Attribution {
 impl Attribution {
     /// The attribution of a machine, if enabled. It depends on the classification of misses by [`super::Causes`].
     pub fn observer(options: &Options, subject: &Subject) -> Option<Box<dyn Observer>> {
-        let make = || Self { processors: (0..subject.processors).map(|_| Losses::new(subject.line_shift)).collect() };
+        let make = || Self { processors: (0..subject.threads).map(|_| Losses::new(subject.line_shift)).collect() };
         options.attribute.then(|| Box::new(make()) as Box<dyn Observer>)
     }
 

@@ -123,7 +123,7 @@ pub struct Causes {
 impl Causes {
     /// The tracker of a machine, if enabled or necessary for the attribution of lost time.
     pub fn observer(options: &Options, subject: &Subject) -> Option<Box<dyn Observer>> {
-        let make = || Box::new(Self::new(subject.processors, subject.cache_lines)) as Box<dyn Observer>;
+        let make = || Box::new(Self::new(subject)) as Box<dyn Observer>;
         (options.miss_causes || options.attribute).then(make)
     }
 
@@ -132,10 +132,10 @@ impl Causes {
         self.counts[cpu.index()]
     }
 
-    /// A tracker for `processors` secondary caches of `lines` lines each.
-    fn new(processors: usize, lines: usize) -> Self {
-        let shadows = (0..processors).map(|_| Shadow::new(lines)).collect();
-        let counts = vec![Counts::default(); processors];
+    /// A tracker for the secondary caches of all processors.
+    fn new(subject: &Subject) -> Self {
+        let shadows = (0..subject.processors).map(|_| Shadow::new(subject.cache_lines)).collect();
+        let counts = vec![Counts::default(); subject.threads];
         Self { views: FxHashMap::default(), stores: FxHashMap::default(), shadows, counts }
     }
 
@@ -219,7 +219,9 @@ impl Observer for Causes {
         Channels { references: true, ..Channels::default() }
     }
 
-    fn reference(&mut self, cpu: CpuId, event: &ReferenceEvent, findings: &mut Findings) {
+    /// The threads of a core share its cache, and the misses of each are counted by themselves.
+    fn reference(&mut self, thread: CpuId, event: &ReferenceEvent, findings: &mut Findings) {
+        let cpu = CpuId(thread.0 % self.shadows.len() as u16);
         let decided = match *event {
             ReferenceEvent::Access { line, word, stores, .. } => (line, self.touch(cpu, line, word, stores)),
             ReferenceEvent::Hit { line } => return self.refer(cpu, line, false),
@@ -237,7 +239,7 @@ impl Observer for Causes {
                 return;
             }
             ReferenceEvent::CauseDecided { cause, .. } => {
-                self.counts[cpu.index()][cause as usize] += 1;
+                self.counts[thread.index()][cause as usize] += 1;
                 return;
             }
             _ => return,
@@ -281,6 +283,10 @@ mod tests {
     const A: CpuId = CpuId(0);
     const B: CpuId = CpuId(1);
 
+    fn causes_of(processors: usize, cache_lines: usize) -> Causes {
+        Causes::new(&Subject { threads: processors, processors, cache_lines, line_shift: 7, relaxes_order: false })
+    }
+
     /// Misses on the line and touches a word of it.
     fn miss(causes: &mut Causes, cpu: CpuId, word: usize, stores: bool) -> Option<MissCause> {
         causes.refer(cpu, LINE, true);
@@ -290,7 +296,7 @@ mod tests {
 
     #[test]
     fn words_that_others_wrote_make_true_sharing_and_other_words_false_sharing() {
-        let mut causes = Causes::new(2, 8);
+        let mut causes = causes_of(2, 8);
         assert_eq!(miss(&mut causes, A, 0, false), Some(MissCause::Cold));
         assert_eq!(causes.lose(A, LINE, false), None);
         assert_eq!(miss(&mut causes, B, 3, true), Some(MissCause::Cold));
@@ -312,7 +318,7 @@ mod tests {
 
     #[test]
     fn an_upgrade_is_no_miss_unless_the_copy_goes() {
-        let mut causes = Causes::new(2, 8);
+        let mut causes = causes_of(2, 8);
         miss(&mut causes, A, 0, false);
         assert_eq!(miss(&mut causes, A, 0, true), None, "an upgrade");
         causes.refer(A, LINE, true);
@@ -325,7 +331,7 @@ mod tests {
 
     #[test]
     fn evicted_lines_miss_for_want_of_ways_or_of_size() {
-        let mut causes = Causes::new(1, 2);
+        let mut causes = causes_of(1, 2);
         let mut go = |line: u64| {
             let line = LineAddr(line);
             causes.refer(A, line, true);

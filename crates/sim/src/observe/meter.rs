@@ -89,7 +89,7 @@ pub struct Meter {
 impl Meter {
     /// The meter of a machine, which is always subscribed.
     pub fn observer(_options: &Options, subject: &Subject) -> Option<Box<dyn Observer>> {
-        Some(Box::new(Self { threads: Vec::new(), placed: vec![None; subject.processors] }))
+        Some(Box::new(Self { threads: Vec::new(), placed: vec![None; subject.threads] }))
     }
 
     /// The total time and counts of the measured intervals of a thread, if there were any.

@@ -3,7 +3,8 @@
 /// The properties of a machine that its observers depend on.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject {
-    /// The number of processors.
+    /// The number of hardware threads, and of processors: thread `n` is one of processor `n` modulo the latter.
+    pub threads: usize,
     pub processors: usize,
     /// The lines that a processor's caches hold.
     pub cache_lines: usize,

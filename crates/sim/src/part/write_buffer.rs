@@ -32,6 +32,11 @@ impl WriteBuffer {
         Self { depth, entries: VecDeque::with_capacity(depth) }
     }
 
+    /// Changes its depth to `depth` stores; those beyond it that it has stay until they are done.
+    pub fn resize(&mut self, depth: usize) {
+        self.depth = depth;
+    }
+
     /// Whether there is a buffer.
     #[inline]
     pub fn is_present(&self) -> bool {

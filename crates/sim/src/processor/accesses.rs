@@ -86,6 +86,7 @@ impl Processor {
     #[inline(always)]
     pub fn access(&mut self, at: impl Location, access: Access, address: Address) -> Result<(), Wait> {
         self.ready(address)?;
+        self.keep_pace()?;
         let named = at.raw();
         let at = at.translate(self, access)?;
         if self.time >= self.horizon {
@@ -231,6 +232,9 @@ impl Processor {
             (self.value_at, self.loaded_at, self.loaded_from) = (value_at, value_at, from.into());
         }
         self.time += self.timing.issue;
+        if self.threads.are_several() {
+            self.take_slots(1);
+        }
     }
 
     /// An access that is no plain hit in the primary cache.
@@ -285,6 +289,7 @@ impl Processor {
         let &Miss { copy, requested, value_at, writes, upgrade, tag, block: wanted, .. } = miss;
         let number = self.issued;
         let (done, charge) = (!requested, miss.charge());
+        self.await_miss(id);
         match access {
             // The store waits in the address queue, and later instructions go on.
             Access::Store if !writes && !done => {
@@ -355,6 +360,8 @@ impl Processor {
             granted: false,
             trapped: false,
             private: self.private,
+            opener: self.threads.active(),
+            awaited_by: self.threads.active_bit(),
             around: place.is_none(),
             block,
             place,

@@ -113,6 +113,10 @@ impl Processor {
         if self.is_missing() {
             return Err(Wait::AllMisses);
         }
+        // Misses of the core's other threads have lines to upgrade, and places for others.
+        if !self.misses.is_empty() {
+            return Err(Wait::AnyMiss);
+        }
         if self.time >= self.horizon {
             return Err(Wait::Until(self.time));
         }

@@ -45,6 +45,15 @@ impl Ledger {
 }
 
 impl Ledger {
+    /// Notes the charge of a completed miss.
+    fn note_served(&mut self, id: MissId, charge: Charge) {
+        let number = usize::from(id.0);
+        if number >= self.served.len() {
+            self.served.resize(number + 1, None);
+        }
+        (self.served[number], self.latest) = (Some(charge), Some(charge));
+    }
+
     /// Whether all time is charged to a cause at present.
     pub(super) fn is_charged_elsewhere(&self) -> bool {
         self.charged_to.is_some()
@@ -169,12 +178,14 @@ impl Processor {
             self.counters.private_misses[usize::from(miss.writes)] += u64::from(miss.private);
         }
         self.report_completion(miss);
-        let charge = Some(miss.charge());
-        let number = usize::from(id.0);
-        if number >= self.ledger.served.len() {
-            self.ledger.served.resize(number + 1, None);
+        self.ledger.note_served(id, miss.charge());
+        if self.threads.are_several() {
+            self.for_each_thread(|processor| {
+                if processor.awaits(miss) {
+                    processor.ledger.note_served(id, miss.charge());
+                }
+            });
         }
-        (self.ledger.served[number], self.ledger.latest) = (charge, charge);
     }
 
     /// The counts so far.

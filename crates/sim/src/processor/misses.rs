@@ -63,6 +63,9 @@ pub struct Miss {
     pub(super) trapped: bool,
     /// Whether its access is one to private data.
     pub(super) private: bool,
+    /// The hardware thread of the core whose access opened it, and the set of those whose accesses wait for it.
+    pub(super) opener: u8,
+    pub(super) awaited_by: u8,
     /// Whether its store goes around the caches, to memory.
     pub(super) around: bool,
     /// The requested primary block.
@@ -163,6 +166,11 @@ impl Misses {
         self.outstanding == 0
     }
 
+    /// Whether accesses of a hardware thread wait for an outstanding miss.
+    pub(super) fn are_awaited_by(&self, thread: u8) -> bool {
+        self.iter().any(|(_, miss)| miss.awaited_by & thread != 0)
+    }
+
     /// Whether an outstanding miss reserves `place`.
     pub(super) fn reserves(&self, place: Place) -> bool {
         self.iter().any(|(_, miss)| miss.place == Some(place))
@@ -248,6 +256,20 @@ impl Processor {
         let stored = !miss.then_store || miss.copy.state.after(Access::Store).is_some();
         let (block, fill_end, service, charge) = (miss.block, miss.fill_end, miss.service, miss.charge());
         let (outside, writes) = (miss.stays_outside() || miss.around, miss.writes);
+        if self.threads.are_several() {
+            self.for_each_thread(|processor| processor.take_value(id, at, stored, (service, charge)));
+        } else {
+            self.take_value(id, at, stored, (service, charge));
+        }
+        if !outside {
+            self.make_way_inside(block, writes, at, fill_end);
+        }
+    }
+
+    /// The active thread takes the value of miss `id`, available at `at`; `stored` says whether stores that wait for its line can
+    /// complete with it.
+    #[inline]
+    fn take_value(&mut self, id: MissId, at: Time, stored: bool, (service, charge): (Service, Charge)) {
         if self.value_from == Some(id) {
             self.value_from = None;
             self.value_at = at + self.work_after_value;
@@ -257,8 +279,14 @@ impl Processor {
         if stored {
             self.stores.resolve(id.0, at);
         }
-        if !outside {
-            self.make_way_inside(block, writes, at, fill_end);
+    }
+
+    /// An access of the active thread waits for miss `id`.
+    #[inline]
+    pub(super) fn await_miss(&mut self, id: MissId) {
+        let thread = self.threads.active_bit();
+        if let Some(miss) = self.miss_mut(id) {
+            miss.awaited_by |= thread;
         }
     }
 

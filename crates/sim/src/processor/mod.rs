@@ -17,6 +17,7 @@ mod bus;
 mod coherence;
 mod counted;
 mod displacement;
+mod hardware_threads;
 mod hits;
 mod ledger;
 mod misses;
@@ -47,6 +48,7 @@ pub use misses::{Awaited, Miss, MissId};
 pub use timing::ProcessorTiming;
 
 use bus::CacheBus;
+use hardware_threads::HardwareThreads;
 use ledger::Ledger;
 use misses::Misses;
 use prefetching::Prefetching;
@@ -117,12 +119,14 @@ pub struct Post {
     pub measured: bool,
 }
 
-/// One processor: the state that its program's accesses use without an event.
+/// One processor: the state that its program's accesses use without an event. Of a core with several hardware threads, it has the
+/// state of the active one and what they share.
 ///
 /// It moves into the program's coroutine while the program runs and back when the program waits, so that both sides use
 /// it without sharing.
 pub struct Processor {
     cpu: CpuId,
+    threads: HardwareThreads,
     /// One copy serves all processors, so that it stays in the host's first-level cache.
     timing: Rc<ProcessorTiming>,
     /// The issue time of the next instruction.
@@ -186,11 +190,19 @@ pub struct Processor {
 }
 
 impl Processor {
-    /// A processor with empty caches, observed through `probe`. With `announces_clean` it notifies its controller of
-    /// evicted clean lines, too.
-    pub fn new(cpu: CpuId, timing: Rc<ProcessorTiming>, announces_clean: bool, seed: u64, probe: Probe) -> Self {
+    /// Processor `cpu` of `cores`, with empty caches, observed through `probe`. With `announces_clean` it notifies its controller
+    /// of evicted clean lines, too.
+    pub fn new(
+        cpu: CpuId,
+        cores: u16,
+        timing: Rc<ProcessorTiming>,
+        announces_clean: bool,
+        seed: u64,
+        probe: Probe,
+    ) -> Self {
         Self {
             cpu,
+            threads: HardwareThreads::new(timing.threads, cores, timing.window, timing.write_buffer),
             time: Time::ZERO,
             horizon: Time::ZERO,
             synchronised_at: Time::ZERO,
@@ -219,7 +231,8 @@ impl Processor {
             posts: Vec::new(),
             spin: None,
             round_state: None,
-            may_skip_rounds: true,
+            // The other threads of a core may store to what one looks at, without a departure of the line.
+            may_skip_rounds: timing.threads == 1,
             counters: ProcessorCounters::default(),
             ledger: Ledger::default(),
             measured: MeasuredPart::default(),
@@ -229,7 +242,7 @@ impl Processor {
         }
     }
 
-    /// The processor's number.
+    /// The processor's number, that of its first hardware thread.
     pub fn cpu(&self) -> CpuId {
         self.cpu
     }
@@ -263,10 +276,12 @@ impl Processor {
         std::mem::swap(&mut self.posts, posts);
     }
 
-    /// Whether any miss is outstanding, or any acknowledgement of a write that has been granted early.
+    /// Whether the active thread waits for any outstanding miss, or for any acknowledgement of a write that has been granted
+    /// early.
     #[inline]
     pub fn is_missing(&self) -> bool {
-        !self.misses.is_empty() || self.unacknowledged > 0
+        let own = || !self.threads.are_several() || self.misses.are_awaited_by(self.threads.active_bit());
+        !self.misses.is_empty() && own() || self.unacknowledged > 0
     }
 
     /// A write has been granted before the sharers have acknowledged their invalidations, for which a release waits.

@@ -23,7 +23,7 @@ impl Processor {
 
     #[inline]
     fn reference(&self, event: ReferenceEvent) {
-        self.probe.reference(self.cpu, event);
+        self.probe.reference(self.thread(), event);
     }
 
     /// Notifies of a plain hit at `at`, the program's address `named`.
@@ -214,8 +214,9 @@ impl Processor {
     #[inline]
     pub(super) fn report_grant(&self, line: LineAddr) {
         if self.probe.is_active() {
-            let tag = self.miss_on(line).and_then(|id| self.miss(id)).map_or(MissTag::NONE, |miss| miss.tag);
-            self.reference(ReferenceEvent::Grant { tag, line });
+            let miss = self.miss_on(line).and_then(|id| self.miss(id));
+            let (tag, opener) = miss.map_or((MissTag::NONE, self.threads.active()), |miss| (miss.tag, miss.opener));
+            self.probe.reference(self.numbered(opener), ReferenceEvent::Grant { tag, line });
         }
     }
 
@@ -272,13 +273,13 @@ impl Processor {
         if !self.probe.is_active() {
             return Default::default();
         }
-        self.probe.collect(|causes: &mut Causes| causes.counts(self.cpu)).unwrap_or_default()
+        self.probe.collect(|causes: &mut Causes| causes.counts(self.thread())).unwrap_or_default()
     }
 
     /// Changes whether the thread is measured, from the present time on.
     pub fn measure(&mut self, measuring: Measuring) {
         if self.measured.change(measuring) {
-            let (cpu, part, at) = (self.cpu, self.measured, self.time);
+            let (cpu, part, at) = (self.thread(), self.measured, self.time);
             self.probe.interval(&IntervalEvent::Change { cpu, part, at, counters: &self.counters() });
         }
     }
@@ -291,14 +292,14 @@ impl Processor {
 
     /// Thread number `thread`, in this measured part, arrives at the processor, which has `counters`.
     pub fn begin_thread(&mut self, thread: usize, part: MeasuredPart, counters: &ProcessorCounters) {
-        let (cpu, at) = (self.cpu, self.time);
+        let (cpu, at) = (self.thread(), self.time);
         self.measured = part;
         self.probe.interval(&IntervalEvent::Arrival { cpu, thread, part, at, counters });
     }
 
     /// The thread leaves the processor. Returns its measured part.
     pub fn end_thread(&mut self) -> MeasuredPart {
-        let (cpu, at, part) = (self.cpu, self.time, std::mem::take(&mut self.measured));
+        let (cpu, at, part) = (self.thread(), self.time, std::mem::take(&mut self.measured));
         let counters = &self.counters();
         self.probe.interval(&IntervalEvent::Leave { cpu, declared: part.declared, at, counters });
         part

@@ -104,6 +104,8 @@ impl Processor {
                 granted: false,
                 trapped: false,
                 private: false,
+                opener: self.threads.active(),
+                awaited_by: self.threads.active_bit(),
                 around: false,
                 block: line.0 << (self.timing.line_shift - self.timing.block_shift),
                 place: Some(place),

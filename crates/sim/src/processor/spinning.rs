@@ -161,7 +161,7 @@ impl Processor {
     /// The copy of `line` has departed, so a loop that spins on it ends.
     #[inline]
     pub(super) fn note_departure(&mut self, line: LineAddr) {
-        if let Some(spin) = self.spin.as_mut().filter(|spin| spin.line == line) {
+        for spin in self.spin.as_mut().into_iter().chain(self.threads.spins()).filter(|spin| spin.line == line) {
             spin.departed = true;
         }
     }

@@ -42,6 +42,8 @@ pub struct ProcessorTiming {
     pub cycle: Duration,
     /// Time in which one instruction issues.
     pub issue: Duration,
+    /// Hardware threads of a core.
+    pub threads: usize,
     /// Instructions in flight at once.
     pub window: u64,
     /// Misses outstanding at once.
@@ -132,6 +134,7 @@ impl ProcessorTiming {
         Self {
             cycle,
             issue: cycle / u64::from(processor.issue_width),
+            threads: processor.threads as usize,
             window: u64::from(processor.instruction_window),
             misses: processor.outstanding_misses as usize,
             stores: processor.outstanding_stores as usize,

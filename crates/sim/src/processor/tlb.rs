@@ -34,7 +34,7 @@ struct Level {
 const _: () = assert!(MOST_TRANSLATIONS <= 1 << u16::BITS);
 
 /// The page number of an empty entry; no page has it.
-const NONE: u64 = u64::MAX;
+pub const NONE: u64 = u64::MAX;
 
 impl Tlb {
     /// Empty buffers of `first` and `second` entries (at most [`MOST_TRANSLATIONS`] each); without a second level if it has none.
@@ -47,6 +47,11 @@ impl Tlb {
     #[inline]
     pub fn is_latest(&self, page: u64) -> bool {
         page == self.latest
+    }
+
+    /// Exchanges the number of the latest reference's small page for that of another thread's.
+    pub fn exchange_latest(&mut self, other: &mut u64) {
+        std::mem::swap(&mut self.latest, other);
     }
 
     /// Looks up the entry `tag` (an address divided by the reach of an entry) for a reference to the small page `page`, and loads it

@@ -21,6 +21,11 @@ impl Walks {
         Self { free: vec![Time::ZERO; walkers].into(), translated: Time::ZERO }
     }
 
+    /// Exchanges the time of the latest reference's translation for that of another thread's.
+    pub(super) fn exchange_translated(&mut self, other: &mut Time) {
+        std::mem::swap(&mut self.translated, other);
+    }
+
     /// Begins a walk that takes `length`, at `now` or as soon as a walker is free. Returns its end, or `None` without a walker.
     fn begin(&mut self, now: Time, length: Duration) -> Option<Time> {
         let free = self.free.iter_mut().min()?;

@@ -64,6 +64,12 @@ impl Window {
         Self { size, limit: u64::MAX, in_flight: VecDeque::with_capacity(size as usize + 2) }
     }
 
+    /// Changes its size to `size` instructions.
+    pub fn resize(&mut self, size: u64) {
+        self.size = size;
+        self.note_limit();
+    }
+
     /// Number of instructions that may issue, beginning with number `issued`, before one must complete.
     #[inline]
     fn room(&self, issued: u64) -> u64 {
@@ -245,6 +251,7 @@ impl Processor {
     /// The event to wait for before continuing.
     #[inline]
     pub fn instructions(&mut self, count: &mut u32) -> Result<(), Wait> {
+        self.keep_pace()?;
         let room = self.window.room(self.issued);
         if u64::from(*count) <= room {
             self.issue(u64::from(*count));
@@ -279,6 +286,9 @@ impl Processor {
     fn issue(&mut self, count: u64) {
         self.issued += count;
         self.time += self.timing.issue * count;
+        if self.threads.are_several() {
+            self.take_slots(count);
+        }
     }
 
     /// Issues `cycles` core cycles of work on the value of the latest load, as that many dependent instructions;
@@ -288,13 +298,14 @@ impl Processor {
     /// The event to wait for before continuing.
     #[inline]
     pub fn work(&mut self, cycles: &mut u32) -> Result<(), Wait> {
+        self.keep_pace()?;
         while *cycles > 0 {
             let room = self.window.room(self.issued);
             if room == 0 {
                 self.take_place_for_work(cycles)?;
                 continue;
             }
-            let count = room.min(u64::from(*cycles)).min(self.timing.window);
+            let count = room.min(u64::from(*cycles)).min(self.window.size);
             let (cycle, time) = (self.timing.cycle, self.timing.cycle * count);
             let start = match self.value_from {
                 Some(miss) => {
@@ -320,7 +331,7 @@ impl Processor {
         let Some(oldest) = self.window.oldest() else { return Ok(()) };
         let Start::At(start) = oldest.start else { return self.take_place() };
         let end = start + oldest.step * oldest.count;
-        let whole = oldest.count == self.timing.window && oldest.cause == Cause::Work;
+        let whole = oldest.count == self.window.size && oldest.cause == Cause::Work;
         if !whole || self.value_from.is_some() || end != self.value_at {
             return self.take_place();
         }

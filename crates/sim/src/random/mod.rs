@@ -136,7 +136,7 @@ impl RandomTest {
             let home = simulator.topology().node_of(CpuId(cpu)).map_or(0, |node| u32::from(node.0));
             (CpuId(cpu), Box::new(move |thread: &mut crate::Thread<'_>| playground.play(thread, home)) as Program)
         };
-        (0..simulator.topology().processors() as u16).map(program).collect()
+        (0..simulator.topology().hardware_threads() as u16).map(program).collect()
     }
 }
 

@@ -48,8 +48,10 @@ impl<C: Controller> System<C> {
         let node = self.node_of(cpu);
         self.processor_mut(cpu).set_value(miss, value);
         self.kernel.schedule(node, end, Event::Filled(cpu, miss));
-        if self.waits(cpu) == Some(Wait::value_of(miss)) {
-            self.resume_at(cpu, value);
+        for thread in self.threads_of(cpu) {
+            if self.waits(thread) == Some(Wait::value_of(miss)) {
+                self.resume_at(thread, value);
+            }
         }
     }
 
@@ -72,31 +74,43 @@ impl<C: Controller> System<C> {
     /// A miss is complete, and a wait for it ends.
     #[inline]
     pub(super) fn on_filled(&mut self, cpu: CpuId, id: MissId) {
-        if self.processor_mut(cpu).miss(id).is_none() {
+        let processor = self.processor_mut(cpu);
+        if processor.miss(id).is_none() {
             return;
         }
+        processor.activate_opener(id);
         if let Err(error) = C::filled(self, cpu, id) {
             return self.fail(error);
         }
         let now = self.kernel.now;
-        if self.processor_mut(cpu).perform_waiting_store(id, now) {
+        let processor = self.processor_mut(cpu);
+        processor.activate_opener(id);
+        if processor.perform_waiting_store(id, now) {
             return self.post_now(cpu);
         }
         self.check_observers();
         let processor = self.processor_mut(cpu);
+        processor.activate_opener(id);
         let free = processor.close_miss(id, now);
-        let missing = processor.is_missing();
         if processor.has_posts() {
             self.post_now(cpu);
         }
         if !self.shootdowns.is_drained() {
             self.acknowledge_drained(cpu);
         }
-        match self.waits(cpu) {
-            Some(Wait::AnyMiss) => self.resume_at(cpu, free),
-            Some(Wait::Miss(awaited)) if awaited.id() == id => self.resume(cpu),
-            Some(Wait::AllMisses) if !missing => self.resume(cpu),
-            Some(Wait::Leave) if !missing => self.leave(cpu),
+        for thread in self.threads_of(cpu) {
+            self.end_miss_wait(thread, id, free);
+        }
+    }
+
+    /// Miss `id` is complete, and its miss register free from `free` on: a wait of a hardware thread for that ends.
+    #[inline]
+    fn end_miss_wait(&mut self, thread: CpuId, id: MissId, free: Time) {
+        match self.waits(thread) {
+            Some(Wait::AnyMiss) => self.resume_at(thread, free),
+            Some(Wait::Miss(awaited)) if awaited.id() == id => self.resume_now(thread),
+            Some(Wait::AllMisses) if !self.processor_mut(thread).is_missing() => self.resume_now(thread),
+            Some(Wait::Leave) if !self.processor_mut(thread).is_missing() => self.leave(thread),
             _ => {}
         }
     }
@@ -119,18 +133,20 @@ impl<C: Controller> System<C> {
     #[inline]
     pub fn wake_spinner(&mut self, cpu: CpuId) {
         let now = self.kernel.now;
-        if let Some(time) = self.processor_mut(cpu).take_departure(now) {
-            self.resume_at(cpu, time.max(now));
-            self.looks_again(cpu);
+        for thread in self.threads_of(cpu) {
+            if let Some(time) = self.processor_mut(thread).take_departure(now) {
+                self.resume_at(thread, time.max(now));
+                self.looks_again(thread);
+            }
         }
     }
 
     /// A word has changed whose line has been taken away from `cpu`: all spin loops load again.
     pub(super) fn on_published(&mut self, cpu: CpuId) {
-        for other in (0..self.processors.len() as u16).map(CpuId) {
+        for other in (0..self.hardware_threads()).map(CpuId) {
             if matches!(self.waits(other), Some(Wait::Departure(_) | Wait::Skipping(..))) {
                 self.processor_mut(other).look_again();
-                self.wake_spinner(other);
+                self.wake_spinner(self.core_of(other));
             }
         }
         self.resume_at(cpu, self.kernel.now);
@@ -139,8 +155,13 @@ impl<C: Controller> System<C> {
     /// Ends a wait for the release of an evicted line, if the controller has released it.
     pub fn wake_writeback(&mut self, cpu: CpuId, line: LineAddr) {
         let free = self.agent_processor(cpu).is_some_and(|processor| !processor.is_writing_back(line));
-        if free && self.waits(cpu) == Some(Wait::Writeback(line)) {
-            self.resume(cpu);
+        if !free {
+            return;
+        }
+        for thread in self.threads_of(self.core_of(cpu)) {
+            if self.waits(thread) == Some(Wait::Writeback(line)) {
+                self.resume_now(thread);
+            }
         }
     }
 

@@ -65,7 +65,8 @@ pub struct System<C: Controller> {
     /// The virtual pages of the programs.
     pub paging: Paging,
     shootdowns: Shootdowns,
-    /// `None` while the processor is in its running program.
+    /// Those of a server are its cores, whose hardware threads have the numbers of [`Topology::threads_of`]. `None` while the
+    /// processor is in its running program.
     processors: Vec<Option<Box<Processor>>>,
     /// The programs on the processors.
     threads: Threads,
@@ -101,7 +102,7 @@ fn processors<C: Controller>(
     let timing = Rc::new(ProcessorTiming::new(description, controllers.release(), soonest_answer));
     let (announces_clean, seed) = (controllers.announces_clean(), options.seed);
     let make = |cpu| {
-        let mut processor = Processor::new(CpuId(cpu), timing.clone(), announces_clean, seed, probe.clone());
+        let mut processor = Processor::new(CpuId(cpu), count, timing.clone(), announces_clean, seed, probe.clone());
         if options.mode == Mode::LockStep {
             processor.forbid_skipping();
         }
@@ -110,10 +111,10 @@ fn processors<C: Controller>(
     (0..count).map(make).collect()
 }
 
-/// The node of each coherence agent: of every processor and, after those, of as many on every node without processors, in whose
+/// The node of each coherence agent: of every hardware thread of a processor and, after those, of as many on every node without processors, in whose
 /// names its controller sends requests of its own.
 fn agents(description: &Description, topology: &Topology) -> Vec<NodeId> {
-    let processors = (0..topology.processors() as u16).filter_map(|cpu| topology.node_of(CpuId(cpu)));
+    let processors = (0..topology.hardware_threads() as u16).filter_map(|cpu| topology.node_of(CpuId(cpu)));
     let spec = &description.topology;
     let without = topology.nodes().iter().map(|node| node.id).filter(|&node| topology.cpus_of(node).len() == 0);
     let others = without.flat_map(|node| std::iter::repeat_n(node, spec.processors_per_node as usize));
@@ -129,7 +130,7 @@ impl<C: Controller> System<C> {
         description.check()?;
         let (topology, coherent) = (Topology::new(description), description.coherent_cache());
         let nodes = topology.nodes().len();
-        let count = topology.processors() as u16;
+        let (count, threads) = (topology.processors() as u16, topology.hardware_threads() as u16);
         let node_of = agents(description, &topology);
         let places = Places { node_of, nodes, channels: topology.channels().count() };
         let paging = Paging::new(&description.os, &topology, &description.tlb, C::DISCOVERY)
@@ -143,6 +144,7 @@ impl<C: Controller> System<C> {
         let capacity = Bytes(description.topology.node_memory.0.saturating_sub(controllers.reserved().0));
         let way = Bytes(coherent.size.0 / u64::from(coherent.ways));
         let subject = Subject {
+            threads: threads.into(),
             processors: count.into(),
             cache_lines: description.held_lines() as usize,
             line_shift: coherent.line.0.ilog2(),
@@ -158,7 +160,7 @@ impl<C: Controller> System<C> {
                 .prefetched_by(description.prefetch.as_ref().map_or(Bytes(0), |prefetch| prefetch.region)),
             paging,
             shootdowns: Shootdowns::default(),
-            threads: Threads::new(count, description.scheduler.clone()),
+            threads: Threads::new(threads, description.scheduler.clone()),
             observation,
             options,
             failure: None,
@@ -324,18 +326,42 @@ impl<C: Controller> System<C> {
         self.agent_processor(cpu).map_or_else(CachedCopy::default, |processor| processor.copy(line))
     }
 
-    /// The processor `cpu`, for changes. Between events no processor is in its running program.
+    /// The processor of a hardware thread, which is named by its first one.
+    #[inline(always)]
+    pub fn core_of(&self, thread: CpuId) -> CpuId {
+        let cores = self.processors.len() as u16;
+        if thread.0 < cores { thread } else { CpuId(thread.0 % cores) }
+    }
+
+    /// The hardware threads of a processor.
+    #[inline]
+    fn threads_of(&self, core: CpuId) -> impl Iterator<Item = CpuId> + use<C> {
+        (core.0..self.hardware_threads()).step_by(self.processors.len()).map(CpuId)
+    }
+
+    /// Number of hardware threads.
+    #[inline]
+    fn hardware_threads(&self) -> u16 {
+        self.threads.running.len() as u16
+    }
+
+    /// The processor with hardware thread `cpu` as the active one, for changes. Between events no processor is in its running
+    /// program.
     #[inline]
     pub fn processor_mut(&mut self, cpu: CpuId) -> &mut Processor {
-        match &mut self.processors[cpu.index()] {
-            Some(processor) => processor,
+        let core = self.core_of(cpu);
+        match &mut self.processors[core.index()] {
+            Some(processor) => {
+                processor.activate(cpu);
+                processor
+            }
             None => unreachable!("programs do not run while an event is handled"),
         }
     }
 
-    /// A processor between events.
+    /// A processor between events, as its latest active hardware thread left it.
     pub fn processor(&self, cpu: CpuId) -> &Processor {
-        match &self.processors[cpu.index()] {
+        match &self.processors[self.core_of(cpu).index()] {
             Some(processor) => processor,
             None => unreachable!("programs do not run while an event is handled"),
         }

@@ -68,7 +68,7 @@ impl<C: Controller> System<C> {
         if self.paging.is_changing() && !self.processor_mut(cpu).begin_trap(at, now) {
             return true;
         }
-        match self.paging.refer(cpu, node, at, writes, &mut self.memory) {
+        match self.paging.refer(self.core_of(cpu), node, at, writes, &mut self.memory) {
             Reference::Known => self.reopen_page_of(at),
             Reference::Untouched => {
                 if !self.processor_mut(cpu).begin_trap(at, now) {
@@ -82,7 +82,7 @@ impl<C: Controller> System<C> {
                 };
                 self.announce_frames();
                 self.paging.note_toucher(at, cpu);
-                self.paging.use_placed(cpu, at, writes, &self.memory);
+                self.paging.use_placed(self.core_of(cpu), at, writes, &self.memory);
                 let processor = self.processor_mut(cpu);
                 processor.count_page_fault();
                 processor.spend_in_os(now, cost);
@@ -109,7 +109,7 @@ impl<C: Controller> System<C> {
         let now = self.kernel.now;
         for cpu in cpus {
             self.processor_mut(cpu).spend_in_os(now, cost);
-            let time = self.processor(cpu).time();
+            let time = self.processor_mut(cpu).time();
             self.schedule_processor(cpu, time, Event::Resume(cpu));
         }
     }

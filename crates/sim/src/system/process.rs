@@ -51,7 +51,7 @@ impl<C: Controller> System<C> {
         policy: Option<Scheduling>,
         first: Program,
     ) -> Result<Vec<ThreadReport>, SimError> {
-        let count = self.processors.len();
+        let count = self.threads.running.len();
         if let Some(&cpu) = processors.iter().find(|cpu| cpu.index() >= count) {
             return Err(SimError::NoSuchProcessor { cpu, processors: count });
         }
@@ -122,7 +122,7 @@ impl<C: Controller> System<C> {
                 }
             }
         }
-        let time = self.processor(cpu).time();
+        let time = self.processor_mut(cpu).time();
         self.resume_at(cpu, time.max(self.kernel.now));
     }
 

@@ -126,7 +126,7 @@ impl<C: Controller> System<C> {
         team: &Rc<Team>,
         thread: usize,
     ) -> Result<(), SimError> {
-        let processors = self.processors.len();
+        let processors = self.threads.running.len();
         if self.threads.running.get(cpu.index()).ok_or(SimError::NoSuchProcessor { cpu, processors })?.is_some() {
             return Err(SimError::TwoPrograms { cpu });
         }
@@ -181,9 +181,14 @@ impl<C: Controller> System<C> {
             self.processor_mut(cpu).end_skipping(now);
         }
         let horizon = self.horizon(cpu);
-        let Some(mut processor) = self.processors[cpu.index()].take() else { return };
+        let core = self.core_of(cpu);
+        let Some(mut processor) = self.processors[core.index()].take() else { return };
+        if self.has_several_threads() {
+            processor.divide_among(self.running_beside(cpu).count() as u64 + 1);
+            processor.activate(cpu);
+        }
         let Some(running) = &mut self.threads.running[cpu.index()] else {
-            self.processors[cpu.index()] = Some(processor);
+            self.processors[core.index()] = Some(processor);
             return;
         };
         processor.release(self.kernel.now, horizon);
@@ -207,6 +212,12 @@ impl<C: Controller> System<C> {
         }
     }
 
+    /// Resumes the program on `cpu` at the present time: at once, unless other hardware threads of its core may have been woken, too.
+    #[inline]
+    pub(super) fn resume_now(&mut self, cpu: CpuId) {
+        if self.has_several_threads() { self.resume_at(cpu, self.kernel.now) } else { self.resume(cpu) }
+    }
+
     /// Resumes the program on `cpu` at `time`.
     pub fn resume_at(&mut self, cpu: CpuId, time: Time) {
         if let Some(running) = &mut self.threads.running[cpu.index()] {
@@ -223,15 +234,16 @@ impl<C: Controller> System<C> {
         if self.options.mode == Mode::LockStep {
             return soonest;
         }
-        let node = self.node_of(cpu);
+        let (node, core) = (self.node_of(cpu), self.core_of(cpu));
         let next = self.kernel.peek_time().unwrap_or(Time::MAX);
         let calm = |processor: &Processor| match C::PROBES_INCLUDE_ANSWERS {
             true => C::Event::FILLS_ARE_PROBES || processor.is_waiting_far(),
             false => processor.is_quiet(),
         };
         let undisturbed = !self.controllers.is_disturbing(node)
-            && self.processors[cpu.index()].as_ref().is_some_and(|processor| calm(processor));
-        let probed = self.kernel.soonest_probe(cpu);
+            && self.processors[core.index()].as_ref().is_some_and(|processor| calm(processor))
+            && (!self.has_several_threads() || !self.may_be_joined(cpu));
+        let probed = self.kernel.soonest_probe(core);
         let ahead = Time(next.0.saturating_add(self.controllers.lookahead().0)).min(probed);
         let horizon = if undisturbed { ahead.max(next) } else { next };
         // The limit brings back a thread that spins while all others wait.
@@ -242,31 +254,54 @@ impl<C: Controller> System<C> {
         horizon.min(self.threads.schedule_next).min(seen).max(soonest)
     }
 
+    /// Whether the processors have more than one hardware thread.
+    #[inline]
+    fn has_several_threads(&self) -> bool {
+        self.threads.running.len() > self.processors.len()
+    }
+
+    /// The programs on the other hardware threads of a core.
+    fn running_beside(&self, cpu: CpuId) -> impl Iterator<Item = &Running> {
+        let others = self.threads_of(self.core_of(cpu)).filter(move |&other| other != cpu);
+        others.filter_map(|other| self.threads.running[other.index()].as_ref())
+    }
+
+    /// Whether another hardware thread of the core may go on at the next event. Only one that waits for a miss cannot: what completes
+    /// it acts on the core.
+    fn may_be_joined(&self, cpu: CpuId) -> bool {
+        let waits_far = |running: &Running| {
+            matches!(running.wait, Some(Wait::Value(_) | Wait::Miss(_) | Wait::AnyMiss | Wait::AllMisses))
+        };
+        self.running_beside(cpu).any(|running| !waits_far(running))
+    }
+
     /// Takes a processor back from its program, and passes its messages to its controller.
     fn post(&mut self, cpu: CpuId, mut processor: Box<Processor>) {
+        let core = self.core_of(cpu);
         if !processor.has_posts() {
-            self.processors[cpu.index()] = Some(processor);
+            self.processors[core.index()] = Some(processor);
             return self.check_observers();
         }
         let mut posts = std::mem::take(&mut self.threads.posts);
         processor.swap_posts(&mut posts);
-        self.processors[cpu.index()] = Some(processor);
+        self.processors[core.index()] = Some(processor);
         self.check_observers();
         for post in posts.drain(..) {
-            C::posted(self, cpu, &post);
+            C::posted(self, core, &post);
         }
         self.threads.posts = posts;
     }
 
     /// Passes on a processor's messages while its program does not run.
     pub fn post_now(&mut self, cpu: CpuId) {
-        if let Some(processor) = self.processors[cpu.index()].take() {
+        let core = self.core_of(cpu);
+        if let Some(processor) = self.processors[core.index()].take() {
             self.post(cpu, processor);
         }
     }
 
     fn suspended(&mut self, cpu: CpuId) {
-        let Some(wait) = self.processor(cpu).waits() else { return };
+        let Some(wait) = self.processor_mut(cpu).waits() else { return };
         let Some(running) = &mut self.threads.running[cpu.index()] else { return };
         running.wait = Some(wait);
         match wait {
@@ -274,12 +309,12 @@ impl<C: Controller> System<C> {
             // The operating system acts at the processor's own time, so that first touches take place in the order of
             // time.
             Wait::PageToLoad(_) | Wait::PageToStore(_) => {
-                let time = self.processor(cpu).time();
+                let time = self.processor_mut(cpu).time();
                 self.schedule_processor(cpu, time.max(self.kernel.now), Event::Resume(cpu));
             }
             // The controller may have released the line at once, when it took the message of this stop.
             Wait::Writeback(line) if !self.processor(cpu).is_writing_back(line) => {
-                let time = self.processor(cpu).time();
+                let time = self.processor_mut(cpu).time();
                 self.resume_at(cpu, time.max(self.kernel.now));
             }
             Wait::Barrier if self.threads.schedule.is_some() => self.block(cpu),
@@ -292,7 +327,7 @@ impl<C: Controller> System<C> {
             // A thread under a scheduler, or one that is watched, executes every round of its spin loop.
             Wait::Skipping(..) if self.threads.schedule.is_some() || self.observation.watching.is_some() => {
                 self.processor_mut(cpu).forbid_skipping();
-                let time = self.processor(cpu).time();
+                let time = self.processor_mut(cpu).time();
                 self.resume_at(cpu, time.max(self.kernel.now));
             }
             Wait::Skipping(until) => self.schedule_processor(cpu, until, Event::Resume(cpu)),
@@ -311,8 +346,8 @@ impl<C: Controller> System<C> {
         self.threads.at_barrier = 0;
         let waiting = |running: &Option<Running>| running.as_ref().is_some_and(|r| r.wait == Some(Wait::Barrier));
         let cpus: Vec<_> = (0..self.threads.running.len()).filter(|&cpu| waiting(&self.threads.running[cpu])).collect();
-        let clock = |cpu: &usize| self.processors[*cpu].as_ref().map_or(self.kernel.now, |processor| processor.time());
-        let last = cpus.iter().map(clock).max().unwrap_or(self.kernel.now).max(self.kernel.now);
+        let last =
+            cpus.iter().fold(self.kernel.now, |last, &cpu| last.max(self.processor_mut(CpuId(cpu as u16)).time()));
         for cpu in cpus {
             let cpu = CpuId(cpu as u16);
             self.schedule_processor(cpu, last, Event::Resume(cpu));
@@ -334,7 +369,7 @@ impl<C: Controller> System<C> {
     /// Abandons the program on `cpu`: its coroutine is leaked, because its stack may hold frames that cannot be
     /// unwound.
     pub(super) fn abandon(&mut self, cpu: CpuId) {
-        let was = self.processor(cpu).measuring();
+        let was = self.processor_mut(cpu).measuring();
         self.note_measuring(was, Measuring::No);
         if let Some((body, _)) = self.report(cpu) {
             std::mem::forget(body);

@@ -59,7 +59,7 @@ impl<C: Controller> System<C> {
     /// # Errors
     /// As [`System::run`]; a process has too many threads.
     pub fn run_jobs(&mut self, jobs: Vec<Job>, policy: Scheduling) -> Result<Vec<Vec<ThreadReport>>, SimError> {
-        let processors = self.processors.len();
+        let processors = self.threads.running.len();
         let turns = policy.time == TimeSharing::RunQueue && !policy.space.is_pinned();
         if let Some(job) = jobs.iter().find(|job| job.threads.len() > processors && !turns) {
             return Err(SimError::TooManyThreads { name: job.name.clone(), threads: job.threads.len(), processors });
@@ -147,7 +147,7 @@ impl<C: Controller> System<C> {
         self.processor_mut(cpu).spend_in_os(now, length);
         if let Some(Wait::Skipping(..)) = self.waits(cpu) {
             // The rounds of the spin loop after the interrupt begin later than those that the program was resting for.
-            let time = self.processor(cpu).time();
+            let time = self.processor_mut(cpu).time();
             self.resume_at(cpu, time);
         }
     }
@@ -237,14 +237,17 @@ impl<C: Controller> System<C> {
     /// Whether an event that resumes the program of `cpu` is the awaited one, rather than one for a thread that has
     /// been taken off meanwhile.
     #[inline]
-    pub(super) fn is_due(&self, cpu: CpuId) -> bool {
+    pub(super) fn is_due(&mut self, cpu: CpuId) -> bool {
         if self.threads.schedule.is_none() && self.threads.process.is_none() {
             return true;
         }
         match self.waits(cpu) {
             Some(Wait::Until(time)) => time == self.kernel.now,
             Some(Wait::Parked(time) | Wait::Skipping(time)) => time <= self.kernel.now,
-            Some(Wait::PageToLoad(_) | Wait::PageToStore(_)) => self.processor(cpu).time() <= self.kernel.now,
+            Some(Wait::PageToLoad(_) | Wait::PageToStore(_)) => {
+                let now = self.kernel.now;
+                self.processor_mut(cpu).time() <= now
+            }
             _ => false,
         }
     }
@@ -254,7 +257,7 @@ impl<C: Controller> System<C> {
     #[cold]
     pub(super) fn put_off(&mut self, cpu: CpuId) {
         if let Some(Wait::PageToLoad(_) | Wait::PageToStore(_)) = self.waits(cpu) {
-            let time = self.processor(cpu).time();
+            let time = self.processor_mut(cpu).time();
             self.schedule_processor(cpu, time, Event::Resume(cpu));
         }
     }

@@ -4,6 +4,7 @@
 use machine::VirtualNetwork;
 use units::{CpuId, Duration, Time};
 
+use super::programs::Running;
 use super::{Controller, Held, System};
 use crate::SimError;
 use crate::account::ThreadCounts;
@@ -95,7 +96,7 @@ impl<C: Controller> System<C> {
                 why: "an interval is longer than no time".to_owned(),
             });
         }
-        let processors = self.processors.len();
+        let processors = self.threads.running.len();
         if let Some(cpu) = watch.reader.filter(|cpu| cpu.index() >= processors) {
             return Err(SimError::NoSuchProcessor { cpu, processors });
         }
@@ -289,7 +290,7 @@ impl<C: Controller> System<C> {
 
     /// Advances a unit's registers to the counts before `time`. Returns the processor of a thread.
     fn advance(
-        &self,
+        &mut self,
         slot: &mut Slot,
         ended: &[Option<ThreadCounts>],
         time: Time,
@@ -306,7 +307,7 @@ impl<C: Controller> System<C> {
     }
 
     fn exact_or_ended(
-        &self,
+        &mut self,
         place: Place,
         unit: CounterUnit,
         mode: usize,
@@ -326,7 +327,7 @@ impl<C: Controller> System<C> {
     /// Writes the number of occurrences of each event of a unit's mode before `time` into `exact`, which stays
     /// unchanged if they are unknown. Returns the processor that a thread runs on.
     pub(super) fn exact(
-        &self,
+        &mut self,
         place: Place,
         unit: CounterUnit,
         mode: usize,
@@ -345,10 +346,10 @@ impl<C: Controller> System<C> {
                 self.network.wires.counted(router, port, mode, time, exact);
             }
             Place::Thread(thread) => {
-                let running = self.threads.running.iter().enumerate();
-                let found = running.filter_map(|(cpu, running)| Some((cpu, running.as_ref()?)));
-                let (cpu, running) = found.into_iter().find(|(_, running)| running.thread == thread)?;
-                let cpu = CpuId(cpu as u16);
+                let runs = |running: &Option<Running>| running.as_ref().is_some_and(|running| running.thread == thread);
+                let cpu = CpuId(self.threads.running.iter().position(runs)? as u16);
+                self.processor_mut(cpu);
+                let running = self.threads.running[cpu.index()].as_ref()?;
                 let counts = running.counts(self.processor(cpu), time)?;
                 self.thread_counts(unit, mode, &counts, exact);
                 return Some(cpu);

@@ -14,6 +14,9 @@ const MOST_WALKERS: u32 = 16;
 /// Maximum depth of a write buffer.
 pub const MOST_BUFFERED_STORES: u32 = 256;
 
+/// Maximum number of hardware threads of a core.
+const MOST_HARDWARE_THREADS: u32 = 8;
+
 /// The processor of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ProcessorModel {
@@ -50,6 +53,9 @@ section! {
         model: ProcessorModel = "model", choice::<ProcessorModel>();
         /// Core clock.
         clock: Hertz = "clock_mhz", mhz(10.0, 10_000.0);
+        /// Hardware threads of a core, which share its caches, translations, miss registers and issue slots, and divide its
+        /// instruction window and its write buffer. Threads beyond the first of each core are numbered behind all cores.
+        threads: u32 = "threads", count(1, MOST_HARDWARE_THREADS), or 1;
         /// Instructions in flight at once.
         instruction_window: u32 = "instruction_window", count(1, 512);
         /// Instructions that issue in one core cycle.
