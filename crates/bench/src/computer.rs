@@ -62,7 +62,6 @@ pub fn computer_of_host(inventory: &Inventory) -> ComputerRow {
 pub fn computer_of_server(description: &Description) -> Option<ComputerRow> {
     let topology = Topology::new(description);
     let (package, slice) = (topology.package()?, description.l3_slice.as_ref()?);
-    let sockets = topology.processors() as u16 / package.cores.len() as u16;
     // A socket is a router of the topology.
     let socket_of_node = |node: NodeId| topology.nodes()[node.index()].router.0;
     let nodes: Vec<NodeId> = (0..topology.nodes().len() as u16).map(NodeId).collect();
@@ -78,7 +77,8 @@ pub fn computer_of_server(description: &Description) -> Option<ComputerRow> {
     };
     let cores = nodes.iter().flat_map(|&node| {
         let socket = socket_of_node(node);
-        topology.cpus_of(node).map(move |cpu| ComputerCore { cpus: vec![cpu], node, socket }).collect::<Vec<_>>()
+        let core = |cpu| ComputerCore { cpus: topology.threads_of(cpu).collect(), node, socket };
+        topology.cpus_of(node).map(core).collect::<Vec<_>>()
     });
     let shadow_tags = slice.kind == SliceKind::ShadowTags;
     Some(ComputerRow {
@@ -89,13 +89,18 @@ pub fn computer_of_server(description: &Description) -> Option<ComputerRow> {
         page_kib: Some(description.tlb.page.0 >> 10),
         nodes: nodes.iter().map(node).collect(),
         cores: cores.collect(),
-        caches: caches(description, package, sockets),
+        caches: caches(description, &topology, package),
     })
 }
 
 /// The private caches of each core, and the third-level cache of each core cluster.
-fn caches(description: &Description, package: &Package, sockets: u16) -> Vec<ComputerCache> {
-    let cores = package.cores.len() as u16;
+fn caches(description: &Description, topology: &Topology, package: &Package) -> Vec<ComputerCache> {
+    let (cores, all) = (package.cores.len() as u16, topology.processors() as u16);
+    let threads = |cores: std::ops::Range<u16>| {
+        let mut cpus: Vec<CpuId> = cores.flat_map(|core| topology.threads_of(CpuId(core))).collect();
+        cpus.sort_unstable();
+        cpus
+    };
     let cache = |level: u8, size: Bytes, ways: u32, line: Bytes, inclusive: bool, cpus: Vec<CpuId>| ComputerCache {
         level,
         size_kib: Some(size.0 >> 10),
@@ -106,16 +111,16 @@ fn caches(description: &Description, package: &Package, sockets: u16) -> Vec<Com
     };
     let mut caches = Vec::new();
     for (number, level) in (1..).zip(description.cache_levels()) {
-        let of_core = |cpu| cache(number, level.size, level.ways, level.line, number > 1, vec![CpuId(cpu)]);
-        caches.extend((0..cores * sockets).map(of_core));
+        let of_core = |cpu| cache(number, level.size, level.ways, level.line, number > 1, threads(cpu..cpu + 1));
+        caches.extend((0..all).map(of_core));
     }
     let (Some(slice), outer) = (&description.l3_slice, caches.last().map_or(1, |cache| cache.level + 1)) else {
         return caches;
     };
     let line = description.coherent_cache().line;
-    for cluster in 0..package.clusters * sockets {
+    for cluster in 0..package.clusters * (all / cores) {
         let each = cores / package.clusters;
-        let cpus = (cluster * each..(cluster + 1) * each).map(CpuId).collect();
+        let cpus = threads(cluster * each..(cluster + 1) * each);
         let size = Bytes(slice.size.0 * package.slices_of(0).len() as u64);
         caches.push(cache(outer, size, slice.ways, line, slice.kind == SliceKind::Inclusive, cpus));
     }

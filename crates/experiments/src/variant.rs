@@ -46,12 +46,14 @@ pub(crate) const NODES: &str = "nps";
 pub(crate) const CLUSTERS: &str = "snc";
 /// The word before the order in which threads take processors.
 const THREADS: (&str, &str) = ("threads", "os.threads");
+/// The word before the number of hardware threads of a core (the BIOS setting of simultaneous multithreading); 1 is off.
+const SMT: (&str, &str) = ("smt", "processor.threads");
 /// The word before the state of the hardware prefetcher, which is a table that a machine has or lacks.
 pub(crate) const PREFETCH: &str = "prefetch";
 /// What a hardware prefetcher that is off has in place of its table.
 const NO_TABLE: &str = "none";
 /// Words that take a value and stand for keys of machines.
-pub(crate) const VALUED: [&str; 6] = [PLACEMENT, SNOOP, NODES, CLUSTERS, THREADS.0, PREFETCH];
+pub(crate) const VALUED: [&str; 7] = [PLACEMENT, SNOOP, NODES, CLUSTERS, THREADS.0, SMT.0, PREFETCH];
 /// A word, the number of nodes, and other keys that change.
 pub(crate) type Division = (&'static str, u32, &'static [(&'static str, &'static str)]);
 /// Divisions of a server's socket into nodes that are core clusters as well: sub-NUMA clustering, and cluster-on-die, whose homes keep
@@ -83,8 +85,8 @@ pub fn with(machine: &str, key: &str, value: impl std::fmt::Display) -> String {
 /// after a `+`: a directory protocol, `table.key=value`, `placement=` with a policy ([`with_placement`]), `migration`,
 /// `replication` or `touch-again`, or a system of clusters: `cc-numa`, `perfect`, `mig`, `rep`, `mig-rep`, `r-numa`,
 /// `r-numa-inf` or `r-numa-half`. A server has `snoop=home`, `snoop=early` and `cod`, `snc2` or `snc=` with a number of clusters, or
-/// `nps=` with a number of nodes. `threads=` is the order in which threads take processors, and `prefetch=off` takes the hardware
-/// prefetcher away.
+/// `nps=` with a number of nodes. `smt=` is the number of hardware threads of a core, `threads=` the order in which threads take
+/// processors, and `prefetch=off` takes the hardware prefetcher away.
 ///
 /// # Errors
 /// As for any description: no such machine, no such key, no such value.
@@ -248,6 +250,7 @@ fn keys(change: &str) -> Vec<(&str, &str)> {
             vec![("home.kind", known.map_or(mode, |(_, kind)| kind)), ("home.entries", "0")]
         }
         Some((word, order)) if word == THREADS.0 => vec![(THREADS.1, order)],
+        Some((word, number)) if word == SMT.0 => vec![(SMT.1, number)],
         // One that is on has the table that it has.
         Some((PREFETCH, "on")) => Vec::new(),
         Some((PREFETCH, "off")) => vec![(PREFETCH, NO_TABLE)],

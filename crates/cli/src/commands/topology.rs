@@ -65,7 +65,9 @@ impl TopologyCommand {
             _ => {
                 let topology = Topology::new(&self.machine.simulated("no routers or routes")?);
                 let plural = if topology.processors() == 1 { "" } else { "s" };
-                let headline = format!("{}: {} processor{plural}", topology.name(), topology.processors());
+                let threads = topology.hardware_threads() / topology.processors();
+                let threads = if threads > 1 { format!(", {threads} hardware threads each") } else { String::new() };
+                let headline = format!("{}: {} processor{plural}{threads}", topology.name(), topology.processors());
                 let origin = provenance::of_software();
                 self.show(&headline, &rows(&topology, self.routes), &origin, || machine::drawing::svg(&topology))?;
             }

@@ -141,7 +141,7 @@ impl Recording {
         let (source, units) = SimulatedSource::new(machine, simulator.topology(), &chosen);
         let asked = request.interval.map(|interval| (interval.0 / 1000).max(1));
         let sampler = Sampler::new(profile::CounterSource::counters(&source), asked);
-        let processors = simulator.topology().processors();
+        let processors = simulator.topology().hardware_threads();
         let mut preamble = Preamble {
             machine: format!("{} ({processors} processors, simulated)", machine.name),
             simulated: true,

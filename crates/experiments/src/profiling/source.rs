@@ -42,12 +42,13 @@ enum Told {
 }
 
 impl Told {
-    /// What is told of a thread that is on a processor, if that is where it is.
-    fn level(self, cpu: CpuId, per_node: u16) -> Option<u16> {
+    /// What is told of a thread that is on a processor of a machine with so many cores and cores on a node, if that is where it is.
+    fn level(self, cpu: CpuId, (cores, of_node): (u16, u16)) -> Option<u16> {
+        let core = cpu.0 % cores;
         match self {
             Self::Cpu => Some(cpu.0),
-            Self::Node => Some(cpu.0 / per_node),
-            Self::Slot => Some(cpu.0 % per_node),
+            Self::Node => Some(core / of_node),
+            Self::Slot => Some(core % of_node),
             Self::Register { .. } => None,
         }
     }
@@ -73,7 +74,8 @@ pub struct SimulatedSource {
     constants: Vec<(String, f64)>,
     cells: Vec<Cell>,
     seen: Vec<Seen>,
-    processors_per_node: u16,
+    /// Cores of the machine, and of a node.
+    cores: (u16, u16),
     now: Time,
     /// How much later it is when all has been read.
     cost_ns: u64,
@@ -110,14 +112,15 @@ impl SimulatedSource {
             let counter = offer.counter.clone();
             if in_turns(offer) { counter.in_turns() } else { counter }
         };
-        let per_node = machine.topology.processors_per_node as u16;
+        let spec = &machine.topology;
+        let cores = (spec.processors as u16, spec.processors_per_node as u16);
         // A thread is where it begins until it is seen elsewhere.
         let before = |cell: &Cell| {
             let begins = match units[cell.unit].place {
                 Place::Thread(thread) => chosen.threads.get(thread).map(|&(_, cpu)| cpu),
                 _ => None,
             };
-            let level = begins.and_then(|cpu| cell.told.level(cpu, per_node));
+            let level = begins.and_then(|cpu| cell.told.level(cpu, cores));
             let reading = level.map_or(Reading::MISSING, |level| Reading::of(level.into()));
             Seen { reading, sum: 0, running_ns: 0, last: 0 }
         };
@@ -128,7 +131,7 @@ impl SimulatedSource {
             constants: constants(machine),
             seen: cells.iter().map(before).collect(),
             cells,
-            processors_per_node: per_node,
+            cores,
             now: Time::ZERO,
             cost_ns: 0,
         };
@@ -138,11 +141,11 @@ impl SimulatedSource {
     /// Takes a round of readings in.
     pub fn take(&mut self, round: &Round<'_>) {
         (self.now, self.cost_ns) = (round.due, round.cost.0 / 1000);
-        let per_node = self.processors_per_node;
+        let cores = self.cores;
         for (cell, seen) in self.cells.iter().zip(&mut self.seen) {
             let reading = &round.readings[cell.unit];
             let Told::Register { turn, register, shape, alone } = cell.told else {
-                if let Some(level) = reading.cpu.and_then(|cpu| cell.told.level(cpu, per_node)) {
+                if let Some(level) = reading.cpu.and_then(|cpu| cell.told.level(cpu, cores)) {
                     seen.reading = Reading::of(level.into());
                 }
                 continue;

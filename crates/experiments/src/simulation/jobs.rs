@@ -68,7 +68,7 @@ impl Simulation {
         let Some(scheduling) = self.scheduling else { return Ok(()) };
         let topology = machine::Topology::new(&self.description);
         let threads = self.shape.threads();
-        let starts = places(scheduling.space, topology.processors() as usize, threads, job, self.options.seed);
+        let starts = places(scheduling.space, topology.hardware_threads() as usize, threads, job, self.options.seed);
         self.shape.homes = starts.into_iter().filter_map(|cpu: CpuId| topology.node_of(cpu)).collect();
         self.check_memory()
     }

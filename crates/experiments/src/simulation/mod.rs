@@ -149,7 +149,7 @@ impl Simulation {
         options: Options,
     ) -> Result<Self, ExperimentError> {
         let topology = Topology::new(&description);
-        let processors = topology.processors() as usize;
+        let processors = topology.hardware_threads() as usize;
         let workload = workload.into();
         let threads = cpus.map_or_else(|| workload.threads().unwrap_or(processors), usize::from);
         if let Some(own) = workload.threads().filter(|&own| own != threads) {

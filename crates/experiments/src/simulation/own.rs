@@ -35,7 +35,7 @@ impl OwnProgram<'_> {
     /// When the machine has fewer.
     pub fn processors(description: &Description, cpus: Option<u16>) -> Result<Vec<CpuId>, ExperimentError> {
         let topology = Topology::new(description);
-        let most = topology.processors() as usize;
+        let most = topology.hardware_threads() as usize;
         let asked = cpus.map_or(most, usize::from);
         if asked == 0 || asked > most {
             return Err(ExperimentError::Processors { machine: description.name.clone(), asked, most });
@@ -64,7 +64,7 @@ impl OwnProgram<'_> {
             program: self.name.to_owned(),
             machine: self.description.name.clone(),
             protocol: protocol(self.description).to_owned(),
-            cpus: self.cpus.map_or_else(|| topology.processors(), u32::from),
+            cpus: self.cpus.map_or_else(|| topology.hardware_threads(), u32::from),
             threads: reports.len() as u32,
             seed: self.seed,
             placement: policies::placement_name(&self.description.os),

@@ -4,9 +4,21 @@ use machine::description::{PlacementKind, ThreadOrder};
 use machine::{Description, Topology};
 use units::{CpuId, NodeId};
 
-/// The processor of each of `threads` threads, unless a scheduler decides. Threads follow a set of memory locality domains to where
-/// it is placed (Prestor 2001, 3.3.2).
+/// The processor of each of `threads` threads, unless a scheduler decides. Each has a core of its own as long as there is one; more
+/// take the second hardware threads of cores in the same order, and so on.
 pub(crate) fn thread_order(description: &Description, topology: &Topology, threads: usize) -> Vec<CpuId> {
+    let all = topology.processors() as usize;
+    if threads <= all {
+        return core_order(description, topology, threads);
+    }
+    let cores = core_order(description, topology, all);
+    let further = |further: usize| cores.iter().map(move |core| CpuId((further * all) as u16 + core.0));
+    (0..threads.div_ceil(all)).flat_map(further).take(threads).collect()
+}
+
+/// The core of each of `threads` threads, no more than there are. Threads follow a set of memory locality domains to where it is
+/// placed (Prestor 2001, 3.3.2).
+fn core_order(description: &Description, topology: &Topology, threads: usize) -> Vec<CpuId> {
     let (os, all) = (&description.os, topology.processors());
     if os.placement == PlacementKind::Domains {
         let nodes = threads.div_ceil(description.topology.processors_per_node as usize);
@@ -101,6 +113,11 @@ mod tests {
         assert_eq!(order("epyc-7702-2s+threads=clusters", 34)[31..], [124, 1, 5]);
         assert_eq!(order("flash-8p+threads=scatter", 8), [0, 1, 2, 3, 4, 5, 6, 7], "a node has one processor");
         assert_eq!(order("origin2000-r12k-300-8p+threads=scatter", 5), [0, 2, 4, 6, 1]);
+        assert_eq!(
+            order("xeon-6252n-2s+smt=2+threads=scatter", 50)[47..],
+            [47, 48, 72],
+            "no core has a second thread before all have one"
+        );
         let mut all = order("epyc-7702-2s+nps=1+threads=scatter", 128);
         all.sort_unstable();
         assert_eq!(all, (0..128).collect::<Vec<_>>(), "each processor once");

@@ -334,6 +334,7 @@ pub unsafe extern "C" fn omp_get_affinity_format_(string: *mut c_char, bytes: us
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runtime::processors::Processors;
     use proptest::prelude::*;
 
     fn known(name: &str) -> Option<String> {
@@ -365,7 +366,7 @@ mod tests {
             "OMP_SCHEDULE" => Some("guided,4".to_owned()),
             _ => None,
         };
-        let text = environment(&Settings::read(said, 8, 4), 8);
+        let text = environment(&Settings::read(said, Processors { number: 8, cores: 8, cores_of_node: 4 }), 8);
         for line in ["OMP_PLACES = '{0-3},{4-7}'", "OMP_SCHEDULE = 'GUIDED,4'", "OMP_NUM_THREADS = '8'"] {
             assert!(text.lines().any(|told| told.trim() == line), "{line}: {text}");
         }

@@ -1,6 +1,7 @@
 //! Places that threads are bound to, and which thread goes to which (OpenMP 4.5, sections 2.5.2 and 4.5).
 
 use super::settings::Bind;
+use crate::runtime::processors::Processors;
 
 /// Places, each a set of processors.
 pub type Places = Vec<Vec<usize>>;
@@ -8,9 +9,16 @@ pub type Places = Vec<Vec<usize>>;
 /// Places are as many as processors, so longer lists are a mistake.
 const MOST: usize = 1 << 16;
 
-/// `OMP_PLACES` on a machine with `processors` processors, `per_node` of them on a node: `threads`, `cores` and `sockets` (here:
-/// nodes), each with a number behind it if not all are wanted, or a list of places. `None` if it is neither.
-pub fn parse_places(text: &str, processors: usize, per_node: usize) -> Option<Places> {
+/// The hardware threads of every `size` cores.
+fn of_cores(processors: Processors, size: usize) -> Places {
+    let cores: Vec<usize> = (0..processors.number.min(processors.cores)).collect();
+    let threads = |core: &usize| (*core..processors.number).step_by(processors.cores.max(1));
+    cores.chunks(size.max(1)).map(|chunk| chunk.iter().flat_map(threads).collect()).collect()
+}
+
+/// `OMP_PLACES`: `threads`, `cores` and `sockets` (here: nodes), each with a number behind it if not all are wanted, or a list of
+/// places. `None` if it is neither.
+pub fn parse_places(text: &str, processors: Processors) -> Option<Places> {
     let text: String = text.chars().filter(|letter| !letter.is_whitespace()).collect::<String>().to_ascii_lowercase();
     let (name, number) = match text.split_once('(') {
         Some((name, rest)) => {
@@ -18,13 +26,14 @@ pub fn parse_places(text: &str, processors: usize, per_node: usize) -> Option<Pl
         }
         None => (text.clone(), None),
     };
-    let size = match name.as_str() {
-        "threads" | "cores" | "ll_caches" => 1,
-        "sockets" | "numa_domains" => per_node.max(1),
-        _ => return parse_list(&text, processors),
+    let mut places: Places = match name.as_str() {
+        "threads" => (0..processors.number).map(|thread| vec![thread]).collect(),
+        "cores" | "ll_caches" => of_cores(processors, 1),
+        "sockets" | "numa_domains" => of_cores(processors, processors.cores_of_node),
+        _ => return parse_list(&text, processors.number),
     };
-    let cpus: Vec<usize> = (0..processors).collect();
-    Some(cpus.chunks(size).take(number.unwrap_or(usize::MAX)).map(<[usize]>::to_vec).collect())
+    places.truncate(number.unwrap_or(usize::MAX));
+    Some(places)
 }
 
 /// A list: `{0,1},{2:2},{0:2}:4:2`, with processors that there are not left out.
@@ -103,9 +112,23 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// So many processors, each a core, with `per_node` on a node.
+    const fn cores(number: usize, per_node: usize) -> Processors {
+        Processors { number, cores: number, cores_of_node: per_node }
+    }
+
+    #[test]
+    fn cores_have_their_hardware_threads() {
+        let of = |number, text: &str| parse_places(text, Processors { number, cores: 4, cores_of_node: 2 });
+        assert_eq!(of(8, "cores(2)"), Some(vec![vec![0, 4], vec![1, 5]]));
+        assert_eq!(of(8, "sockets"), Some(vec![vec![0, 4, 1, 5], vec![2, 6, 3, 7]]));
+        assert_eq!(of(8, "threads").map(|places| places.len()), Some(8));
+        assert_eq!(of(5, "cores"), Some(vec![vec![0, 4], vec![1], vec![2], vec![3]]), "not all may be used");
+    }
+
     #[test]
     fn places_are_named_or_listed() {
-        let parse = |text: &str| parse_places(text, 8, 2);
+        let parse = |text: &str| parse_places(text, cores(8, 2));
         assert_eq!(parse("threads").map(|places| places.len()), Some(8));
         assert_eq!(parse("cores(3)"), Some(vec![vec![0], vec![1], vec![2]]));
         assert_eq!(parse("SOCKETS"), Some(vec![vec![0, 1], vec![2, 3], vec![4, 5], vec![6, 7]]));
@@ -134,7 +157,7 @@ mod tests {
     proptest! {
         #[test]
         fn nothing_that_is_said_goes_wrong(text in "[{}0-9:,()a-z-]{0,24}", processors in 1usize..65) {
-            for cpu in parse_places(&text, processors, 2).into_iter().flatten().flatten() {
+            for cpu in parse_places(&text, cores(processors, 2)).into_iter().flatten().flatten() {
                 prop_assert!(cpu < processors);
             }
         }

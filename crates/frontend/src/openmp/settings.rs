@@ -3,6 +3,7 @@
 use super::display::FORMAT;
 use super::places::{Places, parse_places};
 use super::schedule::{Kind, Schedule};
+use crate::runtime::processors::Processors;
 
 /// How threads are bound to places.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,20 +77,20 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads the environment, which `value` knows, for a program that may use `processors` processors with `per_node` on a node.
-    pub fn read(value: impl Fn(&str) -> Option<String>, processors: usize, per_node: usize) -> Self {
+    /// Reads the environment, which `value` knows, for a program that may use `processors`.
+    pub fn read(value: impl Fn(&str) -> Option<String>, processors: Processors) -> Self {
         let value = |name: &str| value(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
         let is_true = |name: &str| value(name).is_some_and(|text| text.eq_ignore_ascii_case("true"));
         let positive = |name: &str| value(name).and_then(|text| parse_positive(&text));
         let league = |name: &str| positive(name).and_then(|number| i32::try_from(number).ok()).unwrap_or(0);
-        let asked = value("OMP_PLACES").and_then(|text| parse_places(&text, processors, per_node));
+        let asked = value("OMP_PLACES").and_then(|text| parse_places(&text, processors));
         let bind = value("OMP_PROC_BIND").and_then(|text| parse_bind(&text));
         // Whoever names places wants threads to be bound to them (4.5, 2.5.2).
         let bind = bind.unwrap_or(if asked.is_some() { Bind::True } else { Bind::False });
         let places = match (bind, asked) {
             (Bind::False, _) => Vec::new(),
             (_, Some(places)) => places,
-            (_, None) => (0..processors).map(|cpu| vec![cpu]).collect(),
+            (_, None) => (0..processors.number).map(|cpu| vec![cpu]).collect(),
         };
         Self {
             threads: value("OMP_NUM_THREADS")
@@ -170,9 +171,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    const PROCESSORS: Processors = Processors { number: 8, cores: 8, cores_of_node: 2 };
+
     fn read(pairs: &[(&str, &str)]) -> Settings {
         let value = |name: &str| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
-        Settings::read(value, 8, 2)
+        Settings::read(value, PROCESSORS)
     }
 
     #[test]
@@ -230,7 +233,7 @@ mod tests {
         #[test]
         fn nothing_in_the_environment_goes_wrong(text in "[a-z0-9,:{}! ()-]{0,20}") {
             let value = |_: &str| Some(text.clone());
-            let settings = Settings::read(value, 8, 2);
+            let settings = Settings::read(value, PROCESSORS);
             prop_assert!(settings.threads != Some(0) && settings.limit > 0);
         }
     }

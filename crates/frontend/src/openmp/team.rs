@@ -48,10 +48,9 @@ pub struct Globals {
 pub fn globals() -> &'static Globals {
     static GLOBALS: OnceLock<&'static Globals> = OnceLock::new();
     GLOBALS.get_or_init(|| {
-        let processors = processors() as usize;
-        let per_node = crate::runtime::processors::per_node();
-        let settings = Settings::read(|name| std::env::var(name).ok(), processors, per_node);
-        display::at_the_beginning(&settings, processors as u32);
+        let processors = crate::runtime::processors::of_program(processors() as usize);
+        let settings = Settings::read(|name| std::env::var(name).ok(), processors);
+        display::at_the_beginning(&settings, processors.number as u32);
         let leagues = (settings.leagues.0.into(), settings.leagues.1.into());
         let (critical, atomic, reduction) = <(Line<Lock>, Line<Lock>, Line<Lock>)>::default();
         keep(Globals { settings, leagues, critical, atomic, reduction })

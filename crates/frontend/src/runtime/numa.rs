@@ -60,7 +60,7 @@ unsafe fn wish(mode: c_int, mask: *const u64, bits: usize) -> Option<Wish> {
 /// The nodes that a wish of the running thread is about, in turn; none if it has no wish.
 fn nodes_of(wish: &Wish) -> Vec<NodeId> {
     match (wish, current()) {
-        (Wish::Local, Some(thread)) => vec![NodeId((thread.cpu().index() / run().per_node) as u16)],
+        (Wish::Local, Some(thread)) => vec![NodeId(run().node_of(thread.cpu().index()) as u16)],
         (Wish::Nodes(nodes), _) => nodes.clone(),
         _ => Vec::new(),
     }
@@ -231,7 +231,7 @@ pub extern "C" fn __wrap_numa_num_configured_cpus() -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn __wrap_numa_node_of_cpu(cpu: c_int) -> c_int {
     match current() {
-        Some(_) if (cpu as usize) < run().processors => (cpu as usize / run().per_node) as c_int,
+        Some(_) if (cpu as usize) < run().processors => run().node_of(cpu as usize) as c_int,
         Some(_) => -1,
         None => 0,
     }

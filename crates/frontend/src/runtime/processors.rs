@@ -8,6 +8,16 @@ use units::CpuId;
 use super::state::{UserThread, current, of, run, this};
 use super::threads;
 
+/// The processors of a machine, as far as a program may use them.
+#[derive(Clone, Copy, Debug)]
+pub struct Processors {
+    /// Hardware threads that the program may use: the first of every core, then the second of every core, and so on.
+    pub number: usize,
+    /// Cores of the machine, and of a node of it.
+    pub cores: usize,
+    pub cores_of_node: usize,
+}
+
 /// The processors of a set that the program may use; `None` if it is empty.
 pub fn read_set(set: &cpu_set_t) -> Option<Vec<CpuId>> {
     // SAFETY: the set is whole.
@@ -46,7 +56,7 @@ pub unsafe extern "C" fn __wrap_getcpu(cpu: *mut c_uint, node: *mut c_uint) -> c
             *cpu = number as c_uint;
         }
         if !node.is_null() {
-            *node = (number / run().per_node) as c_uint;
+            *node = run().node_of(number) as c_uint;
         }
     }
     0
@@ -188,7 +198,10 @@ pub unsafe extern "C" fn __wrap_sched_getaffinity(process: c_int, bytes: usize, 
     }
 }
 
-/// Processors on a node, as far as the program can know: all of this computer's are on one.
-pub fn per_node() -> usize {
-    if current().is_some() { run().per_node } else { usize::MAX }
+/// The `number` processors that the program may use, as far as it can know: all of this computer's are cores on one node.
+pub fn of_program(number: usize) -> Processors {
+    match current() {
+        Some(_) => Processors { number, cores: run().cores, cores_of_node: run().per_node },
+        None => Processors { number, cores: number, cores_of_node: number },
+    }
 }

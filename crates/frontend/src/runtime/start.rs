@@ -100,6 +100,7 @@ fn simulate(request: Request, main: Main, arguments: Arguments) -> Answer {
             nodes: simulator.topology().nodes().len(),
             follows_plans: description.os.placement == PlacementKind::Planned,
             pages_move,
+            cores: description.topology.processors as usize,
             per_node: description.topology.processors_per_node as usize,
             threads: Vec::new(),
             alive: 1,

@@ -121,7 +121,10 @@ fn title(canvas: &mut Canvas, topology: &Topology, shape: Shape) {
     let of_kind = |is: fn(&Router) -> bool| topology.routers().iter().filter(|router| is(router)).count();
     let (metarouters, mesh_routers) = (of_kind(Router::is_metarouter), of_kind(Router::is_mesh));
     let with_nodes = topology.routers().len() - metarouters - mesh_routers;
-    let mut parts = vec![counted(topology.processors() as usize, "processor"), counted(topology.nodes().len(), "node")];
+    let threads = topology.hardware_threads() / topology.processors();
+    let threads = if threads > 1 { format!(" of {threads} hardware threads") } else { String::new() };
+    let processors = counted(topology.processors() as usize, "processor") + &threads;
+    let mut parts = vec![processors, counted(topology.nodes().len(), "node")];
     if !matches!(shape, Shape::Star(_) | Shape::SciRing | Shape::SciRings(_) | Shape::Sockets(_)) {
         parts.push(counted(with_nodes, if mesh_routers > 0 { "cluster router" } else { "router" }));
     }

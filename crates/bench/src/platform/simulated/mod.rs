@@ -39,7 +39,12 @@ impl Layout {
     /// When the description gives the caches sizes that are not multiples of the line.
     pub fn simulated(description: &Description) -> Result<Self, PlatformError> {
         let topology = Topology::new(description);
-        let cpus = (0..topology.nodes().len() as u16).map(|node| topology.cpus_of(NodeId(node)).collect()).collect();
+        let cpus = |node| {
+            let mut cpus: Vec<_> = topology.cpus_of(NodeId(node)).flat_map(|core| topology.threads_of(core)).collect();
+            cpus.sort_unstable();
+            cpus
+        };
+        let cpus = (0..topology.nodes().len() as u16).map(cpus).collect();
         let coherent = description.coherent_cache();
         let sizes = (coherent.line, description.l1.size, coherent.size);
         let hops = |from, to| topology.hops(from, to);
@@ -48,7 +53,11 @@ impl Layout {
             .map_err(|error| PlatformError::Failed { machine: description.name.clone(), source: Box::new(error) })?;
         layout.forgets_dropped = forgets_dropped;
         if let (Some(package), Some(slice)) = (topology.package(), &description.l3_slice) {
-            layout = layout.with_kin((0..topology.processors() as u16).map(|cpu| (CpuId(cpu), kin(package, cpu))));
+            layout = layout.with_kin(
+                (0..topology.hardware_threads() as u16)
+                    .map(CpuId)
+                    .map(|cpu| (cpu, kin(package, topology.core_of(cpu).0))),
+            );
             layout.outermost = Bytes(slice.size.0 * package.slices_of(0).len() as u64 + coherent.size.0);
         }
         Ok(layout)

@@ -67,6 +67,9 @@ fn topology(values: &mut Values, structure: &Structure) {
 
 fn caches(values: &mut Values, structure: &Structure, clock_mhz: f64) {
     values.set("processor", "clock_mhz", clock_mhz.round(), "measured");
+    if structure.threads > 1 {
+        values.set("processor", "threads", structure.threads, "announced");
+    }
     let line = structure.line.0;
     for (table, shape) in [("l1", structure.l1), ("l2", structure.l2)] {
         match table {

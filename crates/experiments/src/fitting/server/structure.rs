@@ -63,7 +63,7 @@ pub(super) struct Structure {
     /// The third-level cache of a core cluster.
     pub(super) l3: Shape,
     pub(super) slices_per_cluster: u32,
-    /// Threads of a core.
+    /// Hardware threads of a core.
     pub(super) threads: u32,
     /// What a description cannot hold of it, in words.
     pub(super) lost: Vec<String>,
@@ -106,9 +106,10 @@ impl Structure {
             .max_by_key(|c| c.level);
         let members = members(computer, l3.map(|cache| cache.level));
         let counts = Counts::of(&members)?;
-        let threads = computer.cores.iter().map(|core| core.cpus.len()).max().unwrap_or(1) as u32;
-        if threads > 1 {
-            lost.push(format!("{threads} threads of a core: one is described"));
+        let of_cores = || computer.cores.iter().map(|core| core.cpus.len() as u32);
+        let (threads, most) = (of_cores().min().unwrap_or(1).max(1), of_cores().max().unwrap_or(1));
+        if threads < most {
+            lost.push(format!("{most} hardware threads of some cores: {threads} of each are described"));
         }
         if members.iter().filter(|member| l2.cpus.contains(&member.core.cpus[0])).count() > 1 {
             lost.push("a second-level cache that cores share: described as one of each core".to_owned());

@@ -36,7 +36,8 @@ pub struct Run {
     pub follows_plans: bool,
     /// Whether pages move where programs ask for it.
     pub pages_move: bool,
-    /// Processors on a node.
+    /// Cores of the machine, and of a node.
+    pub cores: usize,
     pub per_node: usize,
     /// The threads that ever were, by number.
     pub threads: Vec<*mut UserThread>,
@@ -59,6 +60,13 @@ pub struct Run {
     pub regions: bool,
     /// Whether there was a parallel section.
     pub sections: bool,
+}
+
+impl Run {
+    /// The node of a processor: the further hardware threads of cores are numbered behind all cores.
+    pub fn node_of(&self, processor: usize) -> usize {
+        processor % self.cores / self.per_node
+    }
 }
 
 /// The run, from the start of the simulation on.
