@@ -92,6 +92,30 @@ fn a_loop_like_streams_reaches_the_bandwidth_of_its_mix() {
     assert!(one > 0.75 * kernel && one < kernel, "one thread: {one} against {kernel} MB/s");
 }
 
+/// A program finds the hardware threads of cores, runs on all of them, and gets places of whole cores.
+#[test]
+fn programs_run_on_all_hardware_threads() {
+    const SOURCE: &str = r#"
+#include <omp.h>
+#include <stdio.h>
+int main(void) {
+    int members = 0, siblings[2] = {-1, -1};
+#pragma omp parallel reduction(+ : members)
+    members++;
+    omp_get_place_proc_ids(1, siblings);
+    printf("%d %d %d %d %d\n", omp_get_num_procs(), members, omp_get_num_places(), siblings[0], siblings[1]);
+    return 0;
+}
+"#;
+    let Some(compiler) = compilers().next() else { return };
+    let built = Built::from_text(compiler, "places.c", SOURCE, &["-O2", "-fopenmp"]);
+    fs::write(built.folder.path().join("small.toml"), SMALL).expect("written");
+    let output = built.tried("-m small.toml+smt=2", &[], &[("OMP_PLACES", "cores")]);
+    assert_eq!(printed(&output).lines().next(), Some("16 16 8 1 9"));
+    let output = built.tried("-m small.toml", &[], &[("OMP_PLACES", "threads")]);
+    assert_eq!(printed(&output).lines().next(), Some("8 8 8 1 -1"));
+}
+
 /// STREAM itself (McCalpin), whose source the variable names: with and without first touch, each of its results is right.
 #[test]
 fn stream_itself_runs_if_its_source_is_there() {

@@ -41,7 +41,8 @@ fn recovered(machine: &str, remote_pct: f64) {
         let clusters = (server.sockets, server.nodes_per_socket, server.clusters_per_socket);
         let slices = (slice.kind, slice.size, slice.ways);
         let directory = machine.home.as_ref().map(|home| home.kind);
-        (caches, clusters, slices, directory, machine.topology.processors, machine.topology.nodes())
+        let cores = (machine.topology.processors, machine.processor.threads);
+        (caches, clusters, slices, directory, cores, machine.topology.nodes())
     };
     assert_eq!(shape(&description), shape(&original), "{machine}\n{text}");
     assert!(compared.len() >= 8, "{compared:#?}");
@@ -76,6 +77,11 @@ fn haswell_is_recovered_without_a_directory() {
 #[test]
 fn rome_is_recovered_with_its_core_clusters() {
     recovered("epyc-7702-2s", 10.0);
+}
+
+#[test]
+fn hardware_threads_are_recovered() {
+    recovered("xeon-6252n-2s+smt=2", 10.0);
 }
 
 /// Machines whose constants are not those of their families, so that no default is right.

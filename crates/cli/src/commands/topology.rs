@@ -187,7 +187,7 @@ fn check_vector(routes: &VectorRoutes, name: &str) -> DeadlockRow {
 fn rows(topology: &Topology, with_routes: bool) -> Vec<TopologyRow> {
     let blank = |part, id: u32, at: String| TopologyRow::new(topology.name(), part, id, at);
     let nodes = topology.nodes().iter().map(|node| TopologyRow {
-        cpus: topology.cpus_of(node.id).collect(),
+        cpus: topology.threads_on(node.id),
         to: Some(topology.end_path(Endpoint::Router(node.router, node.port))),
         ..blank(TopologyPart::Node, node.id.0.into(), node.path())
     });

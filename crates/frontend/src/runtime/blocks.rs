@@ -3,12 +3,14 @@
 //!
 //! With `-fsanitize-coverage=trace-pc` the compiler puts a call at the beginning of every basic block. From there to the end of the
 //! block the code is decoded once. What instrumentation has added is not counted (a call, and its argument, and moves that only keep a
-//! value across calls: [`super::pipeline`]), nor are references, which are instructions by themselves. What else compilers do
+//! value across calls: [`super::pipeline`]), nor are references, which are instructions by themselves. A comparison and the branch
+//! behind it are one instruction: x86 processors fuse them when they decode (Intel since Core 2, AMD since Bulldozer: A. Fog, The
+//! microarchitecture of Intel, AMD and VIA CPUs, "macro-op fusion"), and others have one instruction for both. What else compilers do
 //! otherwise because of such calls is counted, such as a pointer for each array of a loop: the number is an estimate, a little too high.
 
 use std::arch::naked_asm;
 
-use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, OpKind};
+use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind};
 
 use rustc_hash::FxHashMap;
 
@@ -234,10 +236,18 @@ pub(super) struct Block {
     pub(super) calls: Vec<(usize, usize, bool)>,
 }
 
+/// Whether an instruction does nothing but set the flags that a branch behind it tests; with a word of memory and an immediate operand,
+/// it is not fused with the branch.
+fn compares(step: &Instruction) -> bool {
+    matches!(step.mnemonic(), Mnemonic::Cmp | Mnemonic::Test)
+        && !(step.op0_kind() == OpKind::Memory && step.op1_kind() != OpKind::Register)
+}
+
 /// The block that begins at `at`.
 fn decode(code: &[u8], at: usize, callee: impl Fn(Target) -> Callee, entered: impl Fn(usize) -> bool) -> Block {
     let mut decoder = Decoder::with_ip(64, code, at as u64, DecoderOptions::NONE);
     let (mut block, mut count, mut added, mut alone) = (Block::default(), 0usize, 0usize, true);
+    let mut is_comparison = false;
     let mut step = Instruction::default();
     while decoder.can_decode() && count < MOST {
         decoder.decode_out(&mut step);
@@ -246,7 +256,8 @@ fn decode(code: &[u8], at: usize, callee: impl Fn(Target) -> Callee, entered: im
         }
         let place = step.ip() as usize;
         alone &= !entered(place);
-        count += 1;
+        count += usize::from(!(is_comparison && step.flow_control() == FlowControl::ConditionalBranch));
+        is_comparison = compares(&step);
         let before = block.bytes;
         block.bytes = step.next_ip() as usize - at;
         if let Some(target) = target(&step) {
@@ -313,6 +324,15 @@ mod tests {
         assert_eq!(count(&code, Callee::Callback), 3, "an addition, a decrement, a branch");
         assert_eq!(count(&code, Callee::Program), 6);
         assert_eq!(count(&code, Callee::Block), 2, "what is before the next block");
+        // cmp rcx, rdx; jne; test ecx, ecx; jne; cmp dword [rdx], 5; jne; cmp rcx, rdx; nop; jne: one, one, two, three.
+        for (code, instructions) in [
+            (&[0x48, 0x39, 0xd1, 0x75, 0xf0][..], 1),
+            (&[0x85, 0xc9, 0x75, 0xf0], 1),
+            (&[0x83, 0x3a, 0x05, 0x75, 0xf0], 2),
+            (&[0x48, 0x39, 0xd1, 0x90, 0x75, 0xf0], 3),
+        ] {
+            assert_eq!(count(code, Callee::Program), instructions, "{code:x?}");
+        }
         assert_eq!(count(&[0xc3], Callee::Program), 1);
         assert_eq!(count(&[], Callee::Program), 0);
         let calls = vec![(0x40_0007, 5, true)];

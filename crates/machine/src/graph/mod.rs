@@ -96,6 +96,13 @@ impl Graph {
         self.processors.nodes.last().map_or(0, |node| node.index() + 1)
     }
 
+    /// The hardware threads of the processors of a node, ascending.
+    pub fn threads_on(&self, node: NodeId) -> Vec<CpuId> {
+        let mut threads: Vec<CpuId> = self.cpus_of(node).flat_map(|core| self.threads_of(core)).collect();
+        threads.sort_unstable();
+        threads
+    }
+
     /// The node of a processor or hardware thread, if there is one.
     pub fn node_of(&self, cpu: CpuId) -> Option<NodeId> {
         let exists = u32::from(cpu.0) < self.hardware_threads();

@@ -39,12 +39,7 @@ impl Layout {
     /// When the description gives the caches sizes that are not multiples of the line.
     pub fn simulated(description: &Description) -> Result<Self, PlatformError> {
         let topology = Topology::new(description);
-        let cpus = |node| {
-            let mut cpus: Vec<_> = topology.cpus_of(NodeId(node)).flat_map(|core| topology.threads_of(core)).collect();
-            cpus.sort_unstable();
-            cpus
-        };
-        let cpus = (0..topology.nodes().len() as u16).map(cpus).collect();
+        let cpus = (0..topology.nodes().len() as u16).map(|node| topology.threads_on(NodeId(node))).collect();
         let coherent = description.coherent_cache();
         let sizes = (coherent.line, description.l1.size, coherent.size);
         let hops = |from, to| topology.hops(from, to);
