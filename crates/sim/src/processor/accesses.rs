@@ -86,7 +86,6 @@ impl Processor {
     #[inline(always)]
     pub fn access(&mut self, at: impl Location, access: Access, address: Address) -> Result<(), Wait> {
         self.ready(address)?;
-        self.keep_pace()?;
         let named = at.raw();
         let at = at.translate(self, access)?;
         if self.time >= self.horizon {
@@ -150,12 +149,23 @@ impl Processor {
     fn look_up(&mut self, at: u64, tag: impl FnOnce(&Translations, u64) -> u64) -> Result<(), Wait> {
         let entry = at >> self.timing.page_shift;
         if !self.tlb.is_latest(entry) {
-            match self.tlb.access(entry, tag(&self.translations, entry), &mut self.random) {
-                Found::First => self.end_translation(),
-                found => self.translate(at, found),
-            }
+            self.search_tlb(at, entry, tag(&self.translations, entry))?;
         }
         if self.refilling { self.refill() } else { Ok(()) }
+    }
+
+    /// Searches the TLB for another small page than the latest reference's. The threads of a core do so in the order of time.
+    ///
+    /// # Errors
+    /// The time to wait for.
+    #[inline(never)]
+    fn search_tlb(&mut self, at: u64, entry: u64, tag: u64) -> Result<(), Wait> {
+        self.keep_pace()?;
+        match self.tlb.access(entry, tag, &mut self.random) {
+            Found::First => self.end_translation(),
+            found => self.translate(at, found),
+        }
+        Ok(())
     }
 
     /// Refills the TLB after a miss, by a software trap.

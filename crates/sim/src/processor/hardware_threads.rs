@@ -127,8 +127,13 @@ impl Processor {
     #[inline(always)]
     pub fn activate(&mut self, thread: CpuId) {
         if self.threads.are_several() {
-            self.switch_to(usize::from((thread.0 - self.cpu.0) / self.threads.cores));
+            self.switch_to(thread);
         }
+    }
+
+    #[inline(never)]
+    fn switch_to(&mut self, thread: CpuId) {
+        self.make_active(usize::from((thread.0 - self.cpu.0) / self.threads.cores));
     }
 
     /// Makes the hardware thread active that has opened miss `id`.
@@ -147,14 +152,13 @@ impl Processor {
     pub(super) fn for_each_thread(&mut self, mut act: impl FnMut(&mut Self)) {
         let active = self.threads.active;
         for thread in 0..self.threads.parked.len().max(1) {
-            self.switch_to(thread);
+            self.make_active(thread);
             act(self);
         }
-        self.switch_to(active);
+        self.make_active(active);
     }
 
-    #[inline(never)]
-    fn switch_to(&mut self, thread: usize) {
+    fn make_active(&mut self, thread: usize) {
         if thread != self.threads.active {
             self.exchange(self.threads.active);
             self.exchange(thread);

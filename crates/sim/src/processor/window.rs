@@ -251,18 +251,19 @@ impl Processor {
     /// The event to wait for before continuing.
     #[inline]
     pub fn instructions(&mut self, count: &mut u32) -> Result<(), Wait> {
-        self.keep_pace()?;
         let room = self.window.room(self.issued);
-        if u64::from(*count) <= room {
-            self.issue(u64::from(*count));
+        if u64::from(*count) <= room && !self.threads.are_several() {
+            self.issue_alone(u64::from(*count));
             *count = 0;
             return Ok(());
         }
         self.squeeze(count)
     }
 
+    /// As [`Self::instructions`], where the window has not room for all, or other threads of the core issue instructions, too.
     #[inline(never)]
     fn squeeze(&mut self, count: &mut u32) -> Result<(), Wait> {
+        self.keep_pace()?;
         while *count > 0 {
             let room = self.window.room(self.issued).min(u64::from(*count));
             self.issue(room);
@@ -283,9 +284,13 @@ impl Processor {
     }
 
     #[inline]
-    fn issue(&mut self, count: u64) {
+    fn issue_alone(&mut self, count: u64) {
         self.issued += count;
         self.time += self.timing.issue * count;
+    }
+
+    fn issue(&mut self, count: u64) {
+        self.issue_alone(count);
         if self.threads.are_several() {
             self.take_slots(count);
         }

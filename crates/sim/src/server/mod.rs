@@ -91,6 +91,7 @@ impl Controller for Servers {
     type Event = ServerEvent;
     const WRITE_PREFETCHES_STORE: bool = false;
     const PROBES_INCLUDE_ANSWERS: bool = true;
+    const HARDWARE_THREADS: bool = true;
 
     fn new(blueprint: &Blueprint<'_>) -> Result<Self, SimError> {
         let Blueprint { description, network, lines, options } = blueprint;

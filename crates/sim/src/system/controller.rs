@@ -90,6 +90,9 @@ pub trait Controller: Sized + 'static {
     /// others.
     const PROBES_INCLUDE_ANSWERS: bool = false;
 
+    /// Whether their processors may have several hardware threads.
+    const HARDWARE_THREADS: bool = false;
+
     /// The latency of a read in a chain of dependent reads by a processor of `from`, of lines that no cache has, in the
     /// memory of `to`, if nothing else happens: from a line on the bus to the next one.
     fn unloaded_read(&self, network: &Network, processor: &ProcessorTiming, from: NodeId, to: NodeId) -> Duration;

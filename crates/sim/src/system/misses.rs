@@ -48,11 +48,11 @@ impl<C: Controller> System<C> {
         let node = self.node_of(cpu);
         self.processor_mut(cpu).set_value(miss, value);
         self.kernel.schedule(node, end, Event::Filled(cpu, miss));
-        for thread in self.threads_of(cpu) {
-            if self.waits(thread) == Some(Wait::value_of(miss)) {
-                self.resume_at(thread, value);
+        self.for_each_thread(cpu, |system, thread| {
+            if system.waits(thread) == Some(Wait::value_of(miss)) {
+                system.resume_at(thread, value);
             }
-        }
+        });
     }
 
     /// Records how the request of `cpu` for a line of `home` was served; the last of several tries counts. No simulated
@@ -98,9 +98,7 @@ impl<C: Controller> System<C> {
         if !self.shootdowns.is_drained() {
             self.acknowledge_drained(cpu);
         }
-        for thread in self.threads_of(cpu) {
-            self.end_miss_wait(thread, id, free);
-        }
+        self.for_each_thread(cpu, |system, thread| system.end_miss_wait(thread, id, free));
     }
 
     /// Miss `id` is complete, and its miss register free from `free` on: a wait of a hardware thread for that ends.
@@ -133,12 +131,12 @@ impl<C: Controller> System<C> {
     #[inline]
     pub fn wake_spinner(&mut self, cpu: CpuId) {
         let now = self.kernel.now;
-        for thread in self.threads_of(cpu) {
-            if let Some(time) = self.processor_mut(thread).take_departure(now) {
-                self.resume_at(thread, time.max(now));
-                self.looks_again(thread);
+        self.for_each_thread(cpu, |system, thread| {
+            if let Some(time) = system.processor_mut(thread).take_departure(now) {
+                system.resume_at(thread, time.max(now));
+                system.looks_again(thread);
             }
-        }
+        });
     }
 
     /// A word has changed whose line has been taken away from `cpu`: all spin loops load again.
@@ -158,11 +156,11 @@ impl<C: Controller> System<C> {
         if !free {
             return;
         }
-        for thread in self.threads_of(self.core_of(cpu)) {
-            if self.waits(thread) == Some(Wait::Writeback(line)) {
-                self.resume_now(thread);
+        self.for_each_thread(cpu, |system, thread| {
+            if system.waits(thread) == Some(Wait::Writeback(line)) {
+                system.resume_now(thread);
             }
-        }
+        });
     }
 
     /// The request of a processor for `line` is granted, and its access performed: notifies the observers.

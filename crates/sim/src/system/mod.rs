@@ -6,6 +6,7 @@ mod bus;
 mod bus_errors;
 mod check;
 mod controller;
+mod hardware_threads;
 mod measured;
 mod misses;
 mod movement;
@@ -326,25 +327,6 @@ impl<C: Controller> System<C> {
         self.agent_processor(cpu).map_or_else(CachedCopy::default, |processor| processor.copy(line))
     }
 
-    /// The processor of a hardware thread, which is named by its first one.
-    #[inline(always)]
-    pub fn core_of(&self, thread: CpuId) -> CpuId {
-        let cores = self.processors.len() as u16;
-        if thread.0 < cores { thread } else { CpuId(thread.0 % cores) }
-    }
-
-    /// The hardware threads of a processor.
-    #[inline]
-    fn threads_of(&self, core: CpuId) -> impl Iterator<Item = CpuId> + use<C> {
-        (core.0..self.hardware_threads()).step_by(self.processors.len()).map(CpuId)
-    }
-
-    /// Number of hardware threads.
-    #[inline]
-    fn hardware_threads(&self) -> u16 {
-        self.threads.running.len() as u16
-    }
-
     /// The processor with hardware thread `cpu` as the active one, for changes. Between events no processor is in its running
     /// program.
     #[inline]
@@ -352,7 +334,9 @@ impl<C: Controller> System<C> {
         let core = self.core_of(cpu);
         match &mut self.processors[core.index()] {
             Some(processor) => {
-                processor.activate(cpu);
+                if C::HARDWARE_THREADS {
+                    processor.activate(cpu);
+                }
                 processor
             }
             None => unreachable!("programs do not run while an event is handled"),

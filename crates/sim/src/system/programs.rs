@@ -212,12 +212,6 @@ impl<C: Controller> System<C> {
         }
     }
 
-    /// Resumes the program on `cpu` at the present time: at once, unless other hardware threads of its core may have been woken, too.
-    #[inline]
-    pub(super) fn resume_now(&mut self, cpu: CpuId) {
-        if self.has_several_threads() { self.resume_at(cpu, self.kernel.now) } else { self.resume(cpu) }
-    }
-
     /// Resumes the program on `cpu` at `time`.
     pub fn resume_at(&mut self, cpu: CpuId, time: Time) {
         if let Some(running) = &mut self.threads.running[cpu.index()] {
@@ -252,27 +246,6 @@ impl<C: Controller> System<C> {
         // The scheduler announces its own events, and readings of programs require their state at that time.
         let seen = self.observation.watching.as_ref().map_or(Time::MAX, |watching| watching.horizon());
         horizon.min(self.threads.schedule_next).min(seen).max(soonest)
-    }
-
-    /// Whether the processors have more than one hardware thread.
-    #[inline]
-    fn has_several_threads(&self) -> bool {
-        self.threads.running.len() > self.processors.len()
-    }
-
-    /// The programs on the other hardware threads of a core.
-    fn running_beside(&self, cpu: CpuId) -> impl Iterator<Item = &Running> {
-        let others = self.threads_of(self.core_of(cpu)).filter(move |&other| other != cpu);
-        others.filter_map(|other| self.threads.running[other.index()].as_ref())
-    }
-
-    /// Whether another hardware thread of the core may go on at the next event. Only one that waits for a miss cannot: what completes
-    /// it acts on the core.
-    fn may_be_joined(&self, cpu: CpuId) -> bool {
-        let waits_far = |running: &Running| {
-            matches!(running.wait, Some(Wait::Value(_) | Wait::Miss(_) | Wait::AnyMiss | Wait::AllMisses))
-        };
-        self.running_beside(cpu).any(|running| !waits_far(running))
     }
 
     /// Takes a processor back from its program, and passes its messages to its controller.

@@ -68,7 +68,7 @@ impl Journal {
         let file = Files { force: true }.stream("--json", &new, kind)?;
         let mut writer = RecordWriter::new(Format::JsonLines, file, provenance::of_software());
         known.values().try_for_each(|row| writer.write(row))?;
-        fs::rename(&new, &part)?;
+        fs::rename(&new, &part).map_err(|error| lost(&new, &error))?;
         Ok(Self { known, detail, part: Some((part, Mutex::new(Part { writer, given_up: false }))) })
     }
 
@@ -104,7 +104,18 @@ impl Journal {
     /// # Errors
     /// When it cannot be removed.
     pub fn close(self) -> Result<(), Failure> {
-        self.part.map_or(Ok(()), |(path, _)| Ok(fs::remove_file(path)?))
+        self.part.map_or(Ok(()), |(path, _)| fs::remove_file(&path).map_err(|error| lost(&path, &error)))
+    }
+}
+
+/// The failure of a journal's file that cannot be moved or removed. One that is gone has been taken by another command.
+fn lost(path: &Path, error: &std::io::Error) -> Failure {
+    let path = path.display();
+    match error.kind() {
+        ErrorKind::NotFound => Failure::run(format!(
+            "{path}: removed by another command with the same --json file; run one after the other, or with a file each"
+        )),
+        _ => Failure::run(format!("{path}: {error}")),
     }
 }
 
@@ -184,6 +195,10 @@ mod tests {
         assert!(open(true, true).expect("again").known(&row(4).identity()).is_none(), "it has no parts");
         resumed.close().expect("removable");
         assert!(!part.exists());
+        let taken = open(true, false).expect("a new one");
+        fs::remove_file(&part).expect("another command does it");
+        let error = format!("{:?}", taken.close().expect_err("gone"));
+        assert!(error.contains("runs.jsonl.part: removed by another command"), "{error}");
     }
 
     #[test]
