@@ -179,6 +179,15 @@ impl<'a> Thread<'a> {
         self.access(at, Access::Load, Address::FromLatestLoad);
     }
 
+    /// A load whose address is computed from the value of the load `back` loads ago, of those made by this function; the latest is one.
+    /// With zero, or more than are kept, its address is known. Later instructions do not wait for it.
+    #[inline]
+    pub fn load_after(&mut self, at: impl Location, back: u8) {
+        while let Err(wait) = self.processor().load_after(at, back) {
+            self.suspend(wait);
+        }
+    }
+
     /// A store whose address is known.
     #[inline]
     pub fn store(&mut self, at: impl Location) {

@@ -67,6 +67,18 @@ fn threads_that_issue_all_the_time_get_every_other_slot() {
 }
 
 #[test]
+fn four_threads_take_turns() {
+    let description = changed("xeon-e5-2699v3-2s", &[("prefetch", "none"), ("processor.threads", "4")]);
+    let cores = description.topology.processors as u16;
+    let time = |threads: u16| {
+        let threads: Vec<CpuId> = (0..threads).map(|thread| CpuId(thread * cores)).collect();
+        longest(&run(&description, &threads, 1, |thread, _| (0..1000).for_each(|_| thread.instructions(8))))
+    };
+    let [two, four] = [2, 4].map(|threads| time(threads) / time(1));
+    assert!((1.99..2.01).contains(&two) && (3.98..4.02).contains(&four), "{two}, {four}");
+}
+
+#[test]
 fn a_thread_uses_the_slots_while_another_waits_for_memory() {
     let chain = |thread: &mut Thread<'_>, base: PhysicalAddr| {
         (0..1000).for_each(|number: u64| thread.load_dependent(base.offset(number * 389 % 1000 * 16 * 64)));

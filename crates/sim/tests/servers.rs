@@ -215,3 +215,45 @@ fn a_memory_node_is_behind_its_link() {
     let (near, far) = (latency(&with, 0, None), latency(&with, 2, None));
     assert!((150.0..175.0).contains(&(far - near)), "{near:.1} and {far:.1}");
 }
+
+/// The mean time of a load in a chain over `lines` lines of one processor, walked twice before.
+fn walk(description: &Description, lines: u64, mode: sim::Mode) -> f64 {
+    let mut simulator = Simulator::new(description, Options { mode, check_loads: true, ..Options::default() }).unwrap();
+    let base = simulator.allocate(NodeId(0), Bytes(lines * 64)).unwrap();
+    let taken = Rc::new(Cell::new(0.0));
+    let seen = taken.clone();
+    let reader = move |thread: &mut Thread<'_>| {
+        for _ in 0..3 {
+            let begin: Time = thread.now();
+            (0..lines).for_each(|number| thread.load_dependent(base.offset(number * 40_503 % lines * 64)));
+            seen.set(thread.now().since(begin).as_ns() / lines as f64);
+        }
+    };
+    simulator.run(vec![(CpuId(0), Box::new(reader) as Program)]).unwrap();
+    simulator.check_coherence().unwrap();
+    taken.get()
+}
+
+/// Others that fill the third-level cache within the time of a walk leave nothing of it there; those that take a hundred times as long,
+/// nearly everything; and random replacement spreads what is between.
+#[test]
+fn what_others_bring_in_takes_the_place_of_lines() {
+    // 2 MiB of 38.5 MiB, twice what the second-level cache holds: 0.7 ms a walk if it is there, 2.6 ms if not.
+    let lines = 1 << 15;
+    for (name, replacement) in [("xeon-8180-2s", "lru"), ("xeon-8180-2s", "random"), ("xeon-e5-2699v3-2s", "lru")] {
+        let at = |rate: &str| {
+            let changes = [("l3_slice.others_mb_per_s", rate), ("l3_slice.replacement", replacement)];
+            let description = without_prefetchers(name, &changes);
+            let ahead = walk(&description, lines, sim::Mode::LookAhead);
+            assert_eq!(ahead, walk(&description, lines, sim::Mode::LockStep), "{name} {replacement} {rate}");
+            ahead
+        };
+        let [alone, few, all] = ["0", "100", "200000"].map(at);
+        assert!(few < 1.05 * alone && all > 2.0 * alone, "{name} {replacement}: {alone}, {few} and {all} ns");
+        // A cacheful in the time of a walk from it.
+        let half = at("50000");
+        let between = (half - alone) / (all - alone);
+        let wanted = if replacement == "random" { 0.3..0.97 } else { 0.0..1.01 };
+        assert!(wanted.contains(&between), "{name} {replacement}: {alone}, {half} and {all} ns");
+    }
+}

@@ -16,8 +16,8 @@ use rustc_hash::FxHashMap;
 
 use super::branches::{Callee, Target, target, targets};
 use super::code::Code;
-use super::pipeline::{NO_STATE, PIPELINE, Pipeline};
-use super::state::{Budget, HOT, RUN, Single};
+use super::pipeline::{NO_STATE, Origins, PIPELINE, Pipeline};
+use super::state::{Budget, HOT, Hot, RUN, Single};
 use super::{callbacks, counted};
 
 /// What is known of the blocks of the executable's code.
@@ -52,13 +52,19 @@ pub(super) struct Cost {
     instructions: u32,
     /// Its number in the pipeline.
     number: u32,
+    /// Where its values come from.
+    origins: &'static Origins,
 }
+
+/// Those of a block of which nothing is known.
+#[cfg(test)]
+static NOWHERE: Origins = Origins { references: Vec::new(), words: Vec::new(), exits: Vec::new() };
 
 impl Cost {
     /// What is known to cost `stalls` when `from` is late, with `to` behind it.
     #[cfg(test)]
     pub(super) const fn known(from: u32, to: u32, stalls: u32) -> Self {
-        Self { from, to, stalls, instructions: 0, number: 0 }
+        Self { from, to, stalls, instructions: 0, number: 0, origins: &NOWHERE }
     }
 
     fn charge(&mut self, budget: &mut Budget) {
@@ -128,10 +134,11 @@ const MOST: usize = 250;
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
 pub extern "C" fn __sanitizer_cov_trace_pc() {
-    naked_asm!("mov rdi, [rsp]", "jmp {}", sym enter)
+    naked_asm!("mov rdi, [rsp]", "lea rsi, [rsp + 8]", "jmp {}", sym enter)
 }
 
-extern "C" fn enter(at: usize) {
+/// The block behind a call that returns to `at` begins, with this stack pointer.
+extern "C" fn enter(at: usize, stack: usize) {
     // SAFETY: one thread of the host; natively nothing is written.
     let (hot, blocks) = unsafe { (&mut *HOT.get(), &*BLOCKS.get()) };
     if hot.thread.is_null() {
@@ -139,8 +146,11 @@ extern "C" fn enter(at: usize) {
     }
     match blocks.costs.get(at.wrapping_sub(blocks.code.start)) {
         // SAFETY: costs are never freed, and nobody keeps a reference to one.
-        Some(&cost) if !cost.is_null() => unsafe { (*cost).charge(&mut hot.budget) },
-        _ => read(at),
+        Some(&cost) if !cost.is_null() => unsafe {
+            (*cost).charge(&mut hot.budget);
+            follow(hot, cost, stack);
+        },
+        _ => read(at, stack),
     }
     if hot.budget.pending >= MANY || hot.budget.stalls >= MANY {
         callbacks::take_turn();
@@ -150,9 +160,22 @@ extern "C" fn enter(at: usize) {
 /// Instructions or stalls without a reference after which others get their turn: the counts end at twice as many.
 const MANY: u32 = 1 << 31;
 
+/// Where references are timed, what their addresses are computed from is followed.
+///
+/// # Safety
+/// `cost` is one of those met.
+#[inline(always)]
+unsafe fn follow(hot: &mut Hot, cost: *mut Cost, stack: usize) {
+    // SAFETY: the thread that runs is not freed, and nobody keeps a reference to what it tracks.
+    if let Some(tracked) = unsafe { hot.tracked.as_mut() } {
+        // SAFETY: costs are never freed.
+        tracked.enter(unsafe { (*cost).origins }, stack);
+    }
+}
+
 /// A block is met for the first time.
 #[cold]
-fn read(at: usize) {
+fn read(at: usize, stack: usize) {
     // SAFETY: one thread of the host.
     let (hot, blocks) = unsafe { (&mut *HOT.get(), &mut *BLOCKS.get()) };
     // Blocks are counted, so that references need not stand for the instructions around them.
@@ -163,7 +186,10 @@ fn read(at: usize) {
     let Blocks { code, costs, entered, elsewhere, all } = blocks;
     if let Some(&cost) = elsewhere.get(&at) {
         // SAFETY: costs are never freed.
-        return unsafe { (*cost).charge(&mut hot.budget) };
+        return unsafe {
+            (*cost).charge(&mut hot.budget);
+            follow(hot, cost, stack);
+        };
     }
     let bytes = code.from(at);
     if bytes.is_empty() {
@@ -178,7 +204,10 @@ fn read(at: usize) {
     let cost = meet(code, &bytes[..block.bytes], at, &mut block);
     all.push(cost);
     // SAFETY: costs are never freed.
-    unsafe { (*cost).charge(&mut hot.budget) };
+    unsafe {
+        (*cost).charge(&mut hot.budget);
+        follow(hot, cost, stack);
+    }
     if at.wrapping_sub(code.start) >= costs.len() {
         elsewhere.insert(at, cost);
         return;
@@ -194,11 +223,12 @@ fn meet(code: &Code, bytes: &[u8], at: usize, block: &mut Block) -> *mut Cost {
     let slots = block.instructions as u32 + block.announced;
     // SAFETY: one thread of the host.
     let pipeline = unsafe { (*PIPELINE.get()).as_mut() };
-    let (number, kept) = pipeline
-        .map_or((0, 0), |pipeline| pipeline.add(bytes, at, slots, |target| code.callee(target), |at| code.from(at)));
+    let (number, kept, origins) = pipeline
+        .map(|pipeline| pipeline.add(bytes, at, slots, |target| code.callee(target), |at| code.from(at)))
+        .unwrap_or_default();
     block.instructions = block.instructions.saturating_sub(kept as usize);
-    let instructions = block.instructions as u32;
-    Box::into_raw(Box::new(Cost { from: NO_STATE, to: NO_STATE, stalls: 0, instructions, number }))
+    let (instructions, origins) = (block.instructions as u32, Box::leak(Box::new(origins)));
+    Box::into_raw(Box::new(Cost { from: NO_STATE, to: NO_STATE, stalls: 0, instructions, number, origins }))
 }
 
 impl Blocks {

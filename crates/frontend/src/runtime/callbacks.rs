@@ -6,6 +6,8 @@
 use std::arch::naked_asm;
 use std::mem::offset_of;
 
+use units::VirtualAddr;
+
 use super::address::locate;
 use super::loops::tell_registers;
 use super::state::{Budget, HOT, Hot, Reference};
@@ -42,12 +44,26 @@ fn refer(address: usize, access: Reference, site: usize) {
         recording::refer(address, access, instructions, site);
     }
     match locate(address) {
-        Some(at) if access == Reference::Load => thread.load(at),
+        Some(at) if access == Reference::Load => load(hot, thread, at, site),
         Some(at) => {
             hot.stores += 1;
             thread.store(at);
         }
         None => foreign(access),
+    }
+}
+
+/// A load, whose address may be computed from what was loaded before.
+#[inline(always)]
+fn load(hot: &mut Hot, thread: &mut sim::Thread<'static>, at: VirtualAddr, site: usize) {
+    // SAFETY: the thread that runs is not freed, and nobody else uses what it tracks.
+    match unsafe { hot.tracked.as_mut() } {
+        Some(tracked) => {
+            let back = tracked.back(site);
+            tracked.loaded();
+            thread.load_after(at, back);
+        }
+        None => thread.load(at),
     }
 }
 

@@ -39,6 +39,7 @@ mod moves;
 mod mutex;
 mod numa;
 mod once;
+mod origins;
 mod pipeline;
 mod places;
 pub mod processors;

@@ -12,7 +12,7 @@ use experiments::policies::{self, OwnBarrier, OwnLocks};
 use experiments::profiling::Recording;
 use experiments::{ExperimentError, OwnProgram};
 use machine::Description;
-use machine::description::PlacementKind;
+use machine::description::{PlacementKind, ProcessorModel};
 use record::{Attribution, DataObject};
 use sim::{Mode as SimulatorMode, Options, Scheduling, SimError, Simulator, Thread, ThreadReport};
 use units::{CpuId, Duration};
@@ -102,6 +102,7 @@ fn simulate(request: Request, main: Main, arguments: Arguments) -> Answer {
             pages_move,
             cores: description.topology.processors as usize,
             per_node: description.topology.processors_per_node as usize,
+            locked: description.latency.locked_cycles * description.processor.issue_width,
             threads: Vec::new(),
             alive: 1,
             locks: policies.locks,
@@ -119,6 +120,7 @@ fn simulate(request: Request, main: Main, arguments: Arguments) -> Answer {
         (*HOT.get()).instructions = request.instructions;
         let Description { processor, latency, l1, .. } = &description;
         *PIPELINE.get() = Some(Pipeline::new(Latencies::new(processor, latency, l1)));
+        (*HOT.get()).waits = processor.model == ProcessorModel::Windowed && !request.no_caches;
         (*HOT.get()).patience = Duration(request.spin_limit_ms.saturating_mul(1_000_000_000));
         ((*HOT.get()).counting, (*HOT.get()).budget.left) = (request.no_caches, callbacks::TURN);
     }

@@ -7,6 +7,7 @@ use corosensei::stack::{Stack, StackPointer};
 use sim::{Thread, ThreadId};
 use units::CpuId;
 
+use super::origins::Tracked;
 use super::state::{Cancel, HOT, Looks, NOTHING_LATE, Unwinding, UserThread, Wish, current, note, of, run, this};
 use super::unwinding::{Body, bounded};
 use super::wishes::Wishes;
@@ -65,6 +66,7 @@ impl UserThread {
             call: 0,
             site: 0,
             late: NOTHING_LATE,
+            tracked: Tracked::NEW,
             looks: Looks::default(),
             called: std::ptr::null(),
             wish: Wish::None,
@@ -123,6 +125,7 @@ fn entered(this: usize) {
         hot.ends = (*this).cancel.at_once();
         hot.timed = if hot.counting || hot.ends || hot.inspects { null_mut() } else { hot.thread };
         hot.user = this;
+        hot.tracked = if hot.waits { &raw mut (*this).tracked } else { null_mut() };
         (hot.budget.pending, hot.budget.stalls) = (0, 0);
         tls::enter((*this).base);
         let now = (*hot.thread).clock();

@@ -2,12 +2,15 @@
 
 use sim::Thread;
 
+use super::state::run;
 use super::{address, callbacks, recording};
 
 /// Changes a word of the program indivisibly ([`Thread::indivisible`]). Returns what `change` does.
 pub fn indivisible<T>(thread: &mut Thread<'static>, address: usize, change: impl FnOnce() -> T) -> T {
     callbacks::settle(thread);
-    thread.indivisible(address::locate(address), || noted(address, change))
+    let result = thread.indivisible(address::locate(address), || noted(address, change));
+    thread.stall(run().locked);
+    result
 }
 
 /// Stores to a word of the program for others to see, after all that was stored before ([`Thread::release`]).

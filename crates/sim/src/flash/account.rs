@@ -112,9 +112,11 @@ impl Account {
         outstanding.waited += wait;
     }
 
-    /// A message about the miss leaves the node at `time`.
+    /// A message about the line of a miss leaves the node at `time`: of its request, if that has been posted.
     pub fn leaves(&mut self, miss: MissId, time: Time) {
-        self.outstanding[usize::from(miss.0)].left.get_or_insert(time);
+        if let Some(outstanding) = self.outstanding.get_mut(usize::from(miss.0)) {
+            outstanding.left.get_or_insert(time);
+        }
     }
 
     /// The counts of completed misses in message buffers.

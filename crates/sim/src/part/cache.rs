@@ -306,6 +306,11 @@ impl Cache {
         Some((way, self.take(set * self.ways + way)))
     }
 
+    /// The set of a line, and the lines that it has.
+    pub fn set_and_ways(&self, line: u64) -> (usize, usize) {
+        (self.set_of(line), self.ways)
+    }
+
     /// Whether two lines map to the same set.
     pub fn shares_set(&self, one: u64, other: u64) -> bool {
         self.set_of(one) == self.set_of(other)

@@ -218,7 +218,7 @@ impl Processor {
 
     /// Whether a primary hit is plain: it is done at issue, and no upgrade of the line blocks it, as on the R10000.
     #[inline]
-    fn is_plain_hit(&self, block: u64, access: Access) -> bool {
+    pub(super) fn is_plain_hit(&self, block: u64, access: Access) -> bool {
         !self.timing.checks_hits || !self.timing.special_hits && !self.upgrade_blocks(block, access)
     }
 
@@ -249,7 +249,7 @@ impl Processor {
 
     /// An access that is no plain hit in the primary cache.
     #[inline(never)]
-    fn access_beyond(&mut self, block: u64, access: Access, named: u64) -> Result<(), Wait> {
+    pub(super) fn access_beyond(&mut self, block: u64, access: Access, named: u64) -> Result<(), Wait> {
         let line = self.line_of_block(block);
         if self.stores.is_present() && self.is_forwarded(block, access)? {
             return Ok(());
@@ -275,7 +275,10 @@ impl Processor {
             Err(held) => held,
         };
         let copy = CachedCopy::of(held);
-        let id = self.free_miss(access.writes(), copy.state.rights() == Rights::Read)?;
+        let id = match self.follows_miss() {
+            true => self.misses.free_entry(self.time)?,
+            false => self.free_miss(access.writes(), copy.state.rights() == Rights::Read)?,
+        };
         self.writeback_room()?;
         let place = match held {
             Some(held) => Some(held.place),
@@ -284,7 +287,9 @@ impl Processor {
         };
         self.start_miss(id, block, (place, copy), access, named);
         self.evict_displaced(self.time);
-        self.prefetch_after(block, named, true);
+        if !self.follows_miss() {
+            self.prefetch_after(block, named, true);
+        }
         Ok(())
     }
 
@@ -333,7 +338,11 @@ impl Processor {
                 if done {
                     self.report_join(id, access);
                 }
-                self.retire(access, value_at.unwrap_or(self.time).max(self.translated()), charge);
+                let found = self.translated() + self.timing.primary_hit;
+                match (value_at, self.following) {
+                    (Some(value_at), Some(due)) => self.settle_following(due, found.max(value_at), Cause::PrimaryCache),
+                    _ => self.retire(access, value_at.unwrap_or(self.time).max(self.translated()), charge),
+                }
                 if value_at.is_none() {
                     self.value_from = Some(id);
                     self.work_after_value = Duration::ZERO;
@@ -362,8 +371,9 @@ impl Processor {
         let upgrade = copy.state.rights() == Rights::Read;
         self.counters.upgrades += u64::from(upgrade);
         self.write_displaced(0, checked);
-        self.post(checked + self.timing.miss_to_request, PostKind::Request(access), line, copy);
+        let waiting = self.request(checked + self.timing.miss_to_request, access, (line, copy));
         let miss = Miss {
+            waiting,
             line,
             copy,
             requested: true,

@@ -5,13 +5,14 @@
 //! Intel's cores divide theirs (64 and IA-32 Architectures Optimization Reference Manual, "Hyper-Threading Technology":
 //! partitioned, shared and replicated resources).
 //!
-//! Issue slots go to whichever thread has instructions. Where two have some, each gets every other slot: the slots that a thread
-//! has already been given ahead of another's clock delay the latter by as many slots as it takes itself, at most.
+//! Issue slots go to whichever thread has instructions. Where several have some, they take turns: the slots that others have already
+//! been given ahead of a thread's clock delay it by as many slots as it takes itself, at most, for each of them.
 
 use units::{CpuId, Duration, Time, VirtualAddr};
 
 use super::ledger::Ledger;
 use super::spinning::Spin;
+use super::values::Values;
 use super::window::Window;
 use super::{Miss, MissId, Processor, Wait};
 use crate::account::{Cause, Charge, MeasuredPart, ProcessorCounters};
@@ -26,6 +27,7 @@ struct Parked {
     value_at: Time,
     value_from: Option<MissId>,
     work_after_value: Duration,
+    values: Values,
     loaded_at: Time,
     loaded_from: Charge,
     refilling: bool,
@@ -67,6 +69,7 @@ impl HardwareThreads {
             value_at: Time::ZERO,
             value_from: None,
             work_after_value: Duration::ZERO,
+            values: Values::default(),
             loaded_at: Time::ZERO,
             loaded_from: Cause::PrimaryCache.into(),
             refilling: false,
@@ -176,6 +179,7 @@ impl Processor {
         swap(&mut self.value_at, &mut parked.value_at);
         swap(&mut self.value_from, &mut parked.value_from);
         swap(&mut self.work_after_value, &mut parked.work_after_value);
+        swap(&mut self.values, &mut parked.values);
         swap(&mut self.loaded_at, &mut parked.loaded_at);
         swap(&mut self.loaded_from, &mut parked.loaded_from);
         swap(&mut self.refilling, &mut parked.refilling);
@@ -215,15 +219,15 @@ impl Processor {
         if self.threads.are_several() && self.time >= self.horizon { Err(Wait::Until(self.time)) } else { Ok(()) }
     }
 
-    /// The active thread issues `count` instructions from its present time on, for which it has been charged: it waits as long as
-    /// the slots are another's, of which there is every other one at most.
+    /// The issue slots of `count` instructions that the active thread has just issued. Slots that other threads have taken ahead of
+    /// its clock delay it: by as many as it takes itself, at most, for each of them.
     #[cold]
     pub(super) fn take_slots(&mut self, count: u64) {
         let length = self.timing.issue * count;
         let start = Time(self.time.0 - length.0);
         let ahead = Duration(self.threads.slots_taken.0.saturating_sub(start.0));
         self.threads.slots_taken = self.threads.slots_taken.max(start) + length;
-        self.wait_until(self.time + ahead.min(length), Cause::Work);
+        self.wait_until(self.time + ahead.min(length * (self.threads.running - 1)), Cause::Work);
     }
 
     /// Whether another hardware thread of the core spins on a word.

@@ -90,6 +90,9 @@ impl Processor {
             _ if is_store && self.timing.hierarchy.specs[0].through => Cause::WriteThrough,
             _ => Cause::cache(level),
         };
+        if let Some(due) = self.following {
+            return self.settle_following(due, value_at, cause);
+        }
         if is_store && level > 0 && self.stores.is_present() {
             self.stores.enter(block, Completion::At(written));
         } else if self.timing.blocking {

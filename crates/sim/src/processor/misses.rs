@@ -2,7 +2,7 @@
 
 use machine::description::MOST_MISSES;
 use protocol::{Access, Rights};
-use units::{LineAddr, Time};
+use units::{Duration, LineAddr, Time};
 
 use super::{PostKind, Processor, Wait};
 use crate::account::{Cause, Charge, MissTag, Service};
@@ -13,7 +13,7 @@ use crate::part::{CachedCopy, Place};
 pub struct MissId(pub u8);
 
 // A number has a byte.
-const _: () = assert!(MOST_MISSES <= 1 << u8::BITS);
+const _: () = assert!(MOST_MISSES as usize + QUEUED <= 1 << u8::BITS);
 
 /// An outstanding miss that its processor waits for: its number in a word, as wide as the other operands of waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,6 +55,8 @@ pub struct Miss {
     pub line: LineAddr,
     /// The processor's copy, which is authoritative until the line is placed in the cache.
     pub copy: CachedCopy,
+    /// What its request waits for before it is posted.
+    pub(super) waiting: Waiting,
     /// Whether the answer to the request is outstanding.
     pub(super) requested: bool,
     /// Whether the controller has granted the request, which may be before it can answer.
@@ -101,6 +103,21 @@ pub struct Miss {
     pub fill_end: Time,
 }
 
+/// What the request of a miss waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Waiting {
+    /// Nothing: it is posted.
+    No,
+    /// For the completion of this miss, and so much after its value it is at the pins.
+    For(MissId, Duration),
+    /// For a miss register, from this time on.
+    Since(Time),
+}
+
+/// Misses in the load queue whose addresses are not there yet (a fraction of the 72 to 192 entries of servers' load queues: the rest
+/// holds loads that hit).
+const QUEUED: usize = 32;
+
 /// A miss register that is still occupied after its miss has completed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Taken {
@@ -116,10 +133,14 @@ const NO_LINE: LineAddr = LineAddr(u64::MAX);
 #[derive(Debug)]
 pub(super) struct Misses {
     /// Lines of the outstanding misses ([`NO_LINE`] for none), and their number.
-    lines: Box<[LineAddr]>,
+    lines: Vec<LineAddr>,
     outstanding: u8,
-    taken: Box<[Taken]>,
-    entries: Box<[Option<Miss>]>,
+    /// Those of them that wait for something before their requests are posted; there are entries for so many beside `registers`,
+    /// from the first one on.
+    waiting: usize,
+    registers: usize,
+    taken: Vec<Taken>,
+    entries: Vec<Option<Miss>>,
 }
 
 impl Miss {
@@ -149,11 +170,58 @@ impl Misses {
     /// `registers` free miss registers.
     pub(super) fn new(registers: usize) -> Self {
         Self {
-            lines: vec![NO_LINE; registers].into(),
+            lines: vec![NO_LINE; registers],
             outstanding: 0,
-            taken: vec![Taken::default(); registers].into(),
-            entries: vec![None; registers].into(),
+            waiting: 0,
+            registers,
+            taken: vec![Taken::default(); registers],
+            entries: vec![None; registers],
         }
+    }
+
+    /// An entry for a miss that waits for its address, at `now`.
+    ///
+    /// # Errors
+    /// The event to wait for, if there is none.
+    #[cold]
+    pub(super) fn free_entry(&mut self, now: Time) -> Result<MissId, Wait> {
+        let entries = self.registers + QUEUED;
+        self.lines.resize(entries, NO_LINE);
+        self.taken.resize(entries, Taken::default());
+        self.entries.resize(entries, None);
+        let is_free = |&number: &usize| self.entries[number].is_none() && self.taken[number].until <= now;
+        let free = if self.waiting < QUEUED { (0..entries).rev().find(is_free) } else { None };
+        free.map(|number| MissId(number as u8)).ok_or(Wait::AnyMiss)
+    }
+
+    /// Miss `id` has completed: those that have waited for it are ready after what each needs still.
+    #[inline]
+    pub(super) fn end_waits_for(&mut self, id: MissId, ready: impl Fn(Duration) -> Time) {
+        if self.waiting == 0 {
+            return;
+        }
+        for miss in self.entries.iter_mut().flatten() {
+            if let Waiting::For(of, delay) = miss.waiting
+                && of == id
+            {
+                miss.waiting = Waiting::Since(ready(delay));
+            }
+        }
+    }
+
+    /// The oldest miss that only a miss register is missing for, if one is free, and since when it is ready; it has it then.
+    #[inline]
+    pub(super) fn next_ready(&mut self) -> Option<(MissId, Time)> {
+        if self.waiting == 0 || usize::from(self.outstanding) - self.waiting >= self.registers {
+            return None;
+        }
+        let ready = |(id, miss): (MissId, &Miss)| match miss.waiting {
+            Waiting::Since(time) => Some((miss.tag, id, time)),
+            Waiting::No | Waiting::For(..) => None,
+        };
+        let (_, id, time) = self.iter().filter_map(ready).min_by_key(|&(tag, ..)| tag.0)?;
+        self.waiting -= 1;
+        Some((id, time))
     }
 
     #[inline]
@@ -177,6 +245,7 @@ impl Misses {
     }
 
     pub(super) fn open(&mut self, id: MissId, miss: Miss) {
+        self.waiting += usize::from(miss.waiting != Waiting::No);
         self.lines[usize::from(id.0)] = miss.line;
         self.entries[usize::from(id.0)] = Some(miss);
         self.outstanding += 1;
@@ -223,11 +292,11 @@ impl Processor {
     #[inline]
     pub(super) fn free_miss(&self, writes: bool, upgrade: bool) -> Result<MissId, Wait> {
         let misses = &self.misses;
-        let (mut free, mut stores, mut upgrades) = (None, 0, 0);
+        let (mut free, mut busy, mut stores, mut upgrades) = (None, 0, 0, 0);
         let mut soonest: Option<Time> = None;
-        for number in 0..self.timing.misses {
-            let taken = misses.taken[number];
+        for (number, taken) in misses.taken.iter().enumerate() {
             let (is_store, is_upgrade) = match &misses.entries[number] {
+                Some(miss) if miss.waiting != Waiting::No => continue,
                 Some(miss) => (miss.writes, miss.upgrade),
                 None if taken.until > self.time => {
                     soonest = Some(soonest.map_or(taken.until, |soonest| soonest.min(taken.until)));
@@ -238,10 +307,12 @@ impl Processor {
                     continue;
                 }
             };
+            busy += 1;
             stores += usize::from(is_store);
             upgrades += usize::from(is_upgrade);
         }
-        let full = writes && stores >= self.timing.stores || upgrade && upgrades >= self.timing.upgrades;
+        let full = busy >= misses.registers
+            || writes && stores >= self.timing.stores || upgrade && upgrades >= self.timing.upgrades;
         match free {
             Some(id) if !full => Ok(id),
             _ => Err(soonest.map_or(Wait::AnyMiss, Wait::Until)),
@@ -275,6 +346,7 @@ impl Processor {
             self.value_at = at + self.work_after_value;
             (self.loaded_at, self.loaded_from) = (at, charge);
         }
+        self.values.resolve(id, at);
         self.window.resolve(id, at, stored, service);
         if stored {
             self.stores.resolve(id.0, at);
@@ -317,6 +389,7 @@ impl Processor {
     pub fn close_miss(&mut self, id: MissId, now: Time) -> Time {
         let free = now + self.timing.release;
         let Some(miss) = self.misses.close(id, free) else { return now };
+        self.request_followers(id, miss.value_at.unwrap_or(now), now, free);
         self.count_miss(id, &miss);
         self.place_line(&miss, now);
         free

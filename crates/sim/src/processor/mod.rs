@@ -27,6 +27,7 @@ mod relocation;
 mod spinning;
 mod timing;
 mod tlb;
+mod values;
 mod walks;
 mod window;
 
@@ -54,6 +55,7 @@ use misses::Misses;
 use prefetching::Prefetching;
 use spinning::{RoundState, Spin};
 use tlb::Tlb;
+use values::{Due, Values};
 use walks::Walks;
 use window::Window;
 
@@ -143,6 +145,10 @@ pub struct Processor {
     /// The time at which the value itself was available, and the charge of a wait for it.
     loaded_at: Time,
     loaded_from: Charge,
+    /// The values of the latest loads that addresses of others may be computed from, and that which the address of the load at present
+    /// waits for.
+    values: Values,
+    following: Option<Due>,
     /// Whether the latest access missed in the TLB, which has not been refilled yet.
     refilling: bool,
     /// The address of the access that has trapped on a page and waits for all instructions before it.
@@ -211,6 +217,8 @@ impl Processor {
             work_after_value: Duration::ZERO,
             loaded_at: Time::ZERO,
             loaded_from: Cause::PrimaryCache.into(),
+            values: Values::default(),
+            following: None,
             refilling: false,
             trapped: None,
             private: false,

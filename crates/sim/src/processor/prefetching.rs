@@ -4,6 +4,7 @@ use protocol::Access;
 use rustc_hash::FxHashSet;
 use units::{LineAddr, Time};
 
+use super::misses::Waiting;
 use super::{Miss, MissId, PostKind, Processor};
 use crate::account::{MissTag, Service};
 use crate::part::{CachedCopy, Place, Prefetcher, PrefetcherSpec, Reference};
@@ -98,6 +99,7 @@ impl Processor {
         self.misses.open(
             id,
             Miss {
+                waiting: Waiting::No,
                 line,
                 copy: CachedCopy::default(),
                 requested: true,

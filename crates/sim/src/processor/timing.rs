@@ -70,6 +70,8 @@ pub struct ProcessorTiming {
     pub primary_hit: Duration,
     /// Every reference is done before the next instruction issues.
     pub blocking: bool,
+    /// Whether instructions behind one whose operands are not there go on.
+    pub out_of_order: bool,
     /// Primary hits have effects besides their time: those of more than a cycle on a blocking processor, and those that a prefetcher
     /// observes.
     pub special_hits: bool,
@@ -148,6 +150,7 @@ impl ProcessorTiming {
             block_shift,
             primary_hit: cycle * u64::from(description.l1.hit_cycles),
             blocking,
+            out_of_order: !blocking && description.bus.is_none(),
             special_hits,
             checks_hits: special_hits || processor.upgrade_blocks_loads,
             write_buffer: processor.write_buffer as usize,

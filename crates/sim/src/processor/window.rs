@@ -115,6 +115,12 @@ impl Window {
         self.push(InFlight { first: number, count: 1, start, step: Duration::ZERO, cause, tag });
     }
 
+    /// Enters instruction `number`, a load whose value is available `delay` after that of `miss`.
+    pub fn enter_after(&mut self, number: u64, miss: MissId, delay: Duration, cause: Cause) {
+        let (start, tag) = (Start::After(miss, delay), MissTag::NONE);
+        self.push(InFlight { first: number, count: 1, start, step: Duration::ZERO, cause, tag });
+    }
+
     /// Enters instruction `number`, a store that waits for a line that a load requested.
     pub fn enter_store(&mut self, number: u64, miss: MissId, tag: MissTag) {
         let (start, cause) = (Start::Stored(miss), Cause::Write(Service::default()));

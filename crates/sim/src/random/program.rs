@@ -194,6 +194,7 @@ impl<A: Base> RandomProgram<A> {
                 0 | 1 => thread.prefetch_shared(at),
                 2 if self.features.uncached => thread.load_uncached(at),
                 2..=5 => thread.load_dependent(at),
+                6..=9 => thread.load_after(at, (line % 12) as u8),
                 _ => thread.load(at),
             }
         }

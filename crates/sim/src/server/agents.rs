@@ -72,8 +72,12 @@ impl System<Servers> {
     /// A message is handled at a caching agent, whose pipeline it reaches at `at`.
     fn at_caching_agent(&mut self, cluster: NodeId, message: Message, at: Time) -> Result<(), ProtocolError> {
         let (line, now) = (message.line, self.kernel.now);
-        let Servers { places, clusters, slice_trackers, sent, timing, .. } = &mut self.controllers;
+        let places = &self.controllers.places;
         let (slice, home) = (places.slice(line), places.home(line));
+        if needs_tracker(message.kind) {
+            self.let_others_in(cluster, slice, line);
+        }
+        let Servers { places, clusters, slice_trackers, sent, timing, .. } = &mut self.controllers;
         let state = &mut clusters[cluster.index()];
         let begins = needs_tracker(message.kind) && !state.is_active(line);
         let full = state.slices[usize::from(slice)].active.len() >= *slice_trackers;
@@ -178,6 +182,15 @@ impl System<Servers> {
             _ => return,
         };
         self.controllers.counts[node.index()].sent[message.kind as usize] += 1;
+    }
+
+    /// Replaces what the lines of others displace from the set of a line that is looked for now.
+    #[inline]
+    fn let_others_in(&mut self, cluster: NodeId, slice: u16, line: LineAddr) {
+        let (mut left, now) = (None, self.kernel.now);
+        while let Some(victim) = self.controllers.clusters[cluster.index()].let_others_in(slice, line, now, &mut left) {
+            self.replace(cluster, slice, victim, Room::L3, now);
+        }
     }
 
     /// Replaces lines for which a slice has no room left beside `line`, at `at`.

@@ -19,6 +19,7 @@ mod core;
 mod event;
 mod fabric;
 mod homes;
+mod others;
 mod places;
 mod slices;
 mod steps;

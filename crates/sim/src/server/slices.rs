@@ -11,6 +11,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use units::{LineAddr, NodeId, Time};
 
+use super::others::{Others, is_other};
 use crate::SimError;
 use crate::map::{LineMap, LineTable};
 use crate::part::{Cache, CacheSpec, Slot};
@@ -64,6 +65,8 @@ pub(super) struct Active {
 pub(super) struct Slice {
     /// The lines of the third-level cache.
     pub(super) tags: Cache,
+    /// What others bring into it.
+    others: Option<Others>,
     /// The lines that cores have, where there is a snoop filter of limited size.
     pub(super) filter: Option<Cache>,
     pub(super) pipeline: Server,
@@ -115,6 +118,7 @@ impl Cluster {
         let line = description.coherent_cache().line.0;
         let slice = || Slice {
             tags: cache(sets(spec.ways, spec.size.0 / line), spec.ways, spec.replacement),
+            others: Others::new(spec, count, line),
             filter: (spec.kind == SliceKind::Victim)
                 .then(|| cache(spec.filter_sets as usize, spec.filter_ways, Replacement::LeastRecentlyUsed)),
             pipeline: Server::default(),
@@ -199,6 +203,28 @@ impl Cluster {
         store.lacks_room(line.0, active.iter().map(|active| active.line.0))
     }
 
+    /// The lines of others take their places in the set of a line that is looked for at `now`. Returns a line that must be replaced;
+    /// `left`, at first `None`, has how many are still to take one.
+    #[inline]
+    pub(super) fn let_others_in(&mut self, slice: u16, line: LineAddr, now: Time, left: &mut Option<usize>) -> Option<LineAddr> {
+        let Slice { tags, others, active, reserved, .. } = &mut self.slices[usize::from(slice)];
+        let others = others.as_mut()?;
+        let left = left.get_or_insert_with(|| others.came(tags, line, now, &mut self.random));
+        if *left == 0 {
+            return None;
+        }
+        reserved.clear();
+        reserved.extend(active.iter().filter_map(|active| Some(tags.probe(active.line.0)?.slot)));
+        while *left > 0 {
+            *left -= 1;
+            let victim = Others::take_place(tags, line, |slot| reserved.contains(&slot), &mut self.random);
+            if victim.is_some() {
+                return victim;
+            }
+        }
+        None
+    }
+
     /// Brings the tags of a slice up to date with a line. Returns the line that must be replaced, and where.
     pub(super) fn settle(&mut self, slice: u16, line: LineAddr) -> Option<(LineAddr, Room)> {
         let CachingLine { l3, cores, external, .. } = self.get(slice, line).state;
@@ -225,7 +251,7 @@ impl Cluster {
                 reserved.extend(active.iter().filter_map(|active| Some(store.probe(active.line.0)?.slot)));
                 let (slot, victim) = store.make_room(line.0, |slot| reserved.contains(&slot), &mut self.random)?;
                 store.place(slot, line.0, CopyState::SHARED, Version::default());
-                return victim.map(|victim| LineAddr(victim.line));
+                return victim.map(|victim| LineAddr(victim.line)).filter(|&victim| !is_other(victim));
             }
             _ => {}
         }

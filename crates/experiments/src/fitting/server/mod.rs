@@ -13,6 +13,7 @@ mod classes;
 mod cores;
 mod layout;
 mod observed;
+mod others;
 mod room;
 mod structure;
 mod tuning;
@@ -106,6 +107,7 @@ pub fn describe_server(file: &str, computer: &ComputerRow, records: &[Record]) -
     let observed = observations(records, &structure, &settings);
     let clock =
         clock_of(records).ok_or_else(|| unsuitable(computer, "no record tells the clock of its cores".into()))?;
+    let clock = at_best(clock, measured(&observed, Kind::Level(1)));
     if find(&observed, Kind::Memory(Place::Local)).is_none() {
         let reason = "no latency of local memory was measured; `ccnuma bench --suite fit` measures what a fit needs";
         return Err(unsuitable(computer, reason.to_owned()));
@@ -125,7 +127,8 @@ pub fn describe_server(file: &str, computer: &ComputerRow, records: &[Record]) -
     // Lists tell policies apart beside the right times, and times depend on what is chosen.
     fit_times(&mut bench, private, &inner)?;
     fit_times(&mut bench, shared, &outer)?;
-    choose(&mut bench, &structure, &lists(records, &structure, &settings))?;
+    let lists = lists(records, &structure, &settings);
+    choose(&mut bench, &structure, &lists)?;
     let mut depends = fit_times(&mut bench, private, &inner)?;
     depends.extend(fit_times(&mut bench, shared, &outer)?);
     for (tunable, depends) in tunables.iter().zip(depends) {
@@ -133,11 +136,13 @@ pub fn describe_server(file: &str, computer: &ComputerRow, records: &[Record]) -
         tunable.write(&mut bench.values, &source);
     }
     let described = bench.values.described(file)?;
+    let others = others::fit(&mut bench, &structure, &lists, &observed)?;
     room::make(&mut bench.values, &structure, &described, &observed);
     tune_rates(&mut bench, &structure, &rates)?;
     let figures = bench.figures(&observed)?;
     let compared: Vec<Comparison> = observed.iter().zip(&figures).map(|(one, &figure)| compare(one, figure)).collect();
-    let notes = notes(&structure, records, &observed, penalty, directory);
+    let mut notes = notes(&structure, records, &observed, penalty, directory);
+    notes.extend(others);
     bench.values.name_defaults(file)?;
     let text = bench.values.text(&heading(&notes));
     let description = machine::parse(file, &text)?.description;
@@ -173,6 +178,17 @@ fn clock_of(records: &[Record]) -> Option<f64> {
     let mut clocks: Vec<f64> = records.iter().filter_map(|record| record.conditions.clock_mhz).collect();
     clocks.sort_by(f64::total_cmp);
     clocks.get(clocks.len() / 2).copied()
+}
+
+/// A clock that rises and falls stays within this share of its mean.
+const CLOCK_VARIES: f64 = 0.1;
+
+/// The clock, in MHz, with which a load from the first-level cache takes a whole number of cycles: times are the least of several
+/// samples, those at the highest clock, and `clock` is the mean of all.
+fn at_best(clock: f64, first_level_ns: Option<f64>) -> f64 {
+    let Some(ns) = first_level_ns else { return clock };
+    let best = (ns * clock / 1e3).round().max(1.0) / ns * 1e3;
+    if (best / clock - 1.0).abs() < CLOCK_VARIES { best } else { clock }
 }
 
 /// What a load of a line that a core of another socket has modified takes longer if the line is homed at the reader, in

@@ -8,6 +8,7 @@ use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, InstructionInf
 
 use super::super::branches::{Callee, Target, target};
 use super::operation::{Latencies, Operation, Unit, clears, moves, operation, replaces};
+use super::origin::{Found, Origin, Origins, WORDS};
 use super::place::{
     Address, BASES, FLAGS, FLOAT_UNIT, INTEGER_UNIT, Place, RAX, RDI, REGISTERS, RSP, Root, VECTORS, Word, address,
     changed_by_calls, register,
@@ -71,6 +72,7 @@ struct Reader<'l> {
     announced: Vec<(Address, i64)>,
     steps: Vec<Step>,
     entries: Vec<(Word, Id)>,
+    origins: Found,
     ids: usize,
     instructions: usize,
     /// Those among them that only keep a value across calls of instrumentation.
@@ -88,7 +90,7 @@ pub(super) fn read<'c>(
     callee: impl Fn(Target) -> Callee,
     further: impl Fn(usize) -> &'c [u8],
     latencies: &Latencies,
-) -> Flow {
+) -> (Flow, Origins) {
     let mut reader = Reader::new(latencies);
     let mut decoder = Decoder::with_ip(64, code, at as u64, DecoderOptions::NONE);
     let mut info = InstructionInfoFactory::new();
@@ -100,7 +102,7 @@ pub(super) fn read<'c>(
         }
         match step.flow_control() {
             FlowControl::Call | FlowControl::IndirectCall => {
-                reader.call(target(&step).map_or(Callee::Program, &callee));
+                reader.call(target(&step).map_or(Callee::Program, &callee), step.next_ip() as usize);
             }
             FlowControl::Return | FlowControl::IndirectBranch => reader.leaves = true,
             _ => reader.instruction(&step, &mut info),
@@ -157,6 +159,7 @@ impl<'l> Reader<'l> {
             announced: Vec::new(),
             steps: Vec::new(),
             entries: Vec::new(),
+            origins: Found::new(),
             ids: READY + 1,
             instructions: 0,
             kept: 0,
@@ -166,7 +169,8 @@ impl<'l> Reader<'l> {
 
     /// A function is called: instrumentation's changes nothing, but for the result of one that does the program's work; what the
     /// program's own returns is there.
-    fn call(&mut self, callee: Callee) {
+    /// The call returns to `site`.
+    fn call(&mut self, callee: Callee, site: usize) {
         let bytes = match callee {
             Callee::Nothing | Callee::Block => return,
             Callee::Reference => 8,
@@ -174,11 +178,15 @@ impl<'l> Reader<'l> {
             Callee::Program => {
                 self.instructions += 1;
                 self.leaves = true;
+                let held = self.held();
+                self.origins.call(held);
                 changed_by_calls().for_each(|number| self.forget(number));
                 return;
             }
         };
-        self.announced.push((self.registers[RDI as usize].at, bytes));
+        let Value { id, at } = self.registers[RDI as usize];
+        self.announced.push((at, bytes));
+        self.origins.refer(site, id);
         if callee == Callee::Callback {
             self.forget(RAX);
         }
@@ -200,6 +208,7 @@ impl<'l> Reader<'l> {
     fn step(&mut self, inputs: Vec<Id>, latency: u32, unit: Option<(Id, u32)>) -> Value {
         let at = self.fresh();
         let output = self.ids - 1;
+        self.origins.compute(output, &inputs);
         self.steps.push(Step { instruction: self.instructions, slot: 0, inputs, output, latency, unit });
         Value { id: output, at }
     }
@@ -229,10 +238,15 @@ impl<'l> Reader<'l> {
     }
 
     fn is_announced(&self, at: Address) -> bool {
+        self.announced_as(at).is_some()
+    }
+
+    /// The latest reference that instrumentation has told of the address, by its number.
+    fn announced_as(&self, at: Address) -> Option<usize> {
         let within = |&(from, bytes): &(Address, i64)| {
             from.root == at.root && (0..bytes).contains(&at.offset.wrapping_sub(from.offset))
         };
-        self.announced.iter().any(within)
+        self.announced.iter().rposition(within)
     }
 
     /// The result that was stored last at `at`: in this block, or before it.
@@ -243,9 +257,29 @@ impl<'l> Reader<'l> {
         let Some(word) = Word::at_entry(at) else { return READY };
         let id = self.ids;
         self.ids += 1;
+        if let Some(word) = self.stack_word(at) {
+            self.origins.set(id, Origin::of_place(word));
+        }
         self.entries.push((word, id));
         self.words.push((at, id, false));
         id
+    }
+
+    /// The place of a word of the stack among a block's.
+    fn stack_word(&mut self, at: Address) -> Option<u8> {
+        if at.root == Root::Entry(RSP) { self.origins.word(at.offset) } else { None }
+    }
+
+    /// What registers and stored words of the stack come from.
+    fn held(&mut self) -> Vec<(u8, Origin)> {
+        let mut held: Vec<_> = (0..WORDS).map(|number| (number, self.origins.of(self.registers[number as usize].id))).collect();
+        let stored: Vec<_> = self.words.iter().filter(|(.., stored)| *stored).map(|&(at, id, _)| (at, id)).collect();
+        for (at, id) in stored {
+            if let Some(word) = self.stack_word(at) {
+                held.push((word, self.origins.of(id)));
+            }
+        }
+        held
     }
 
     fn store(&mut self, at: Address, id: Id) {
@@ -264,7 +298,11 @@ impl<'l> Reader<'l> {
         inputs.push(stored);
         let float = (0..step.op_count())
             .any(|operand| step.op_kind(operand) == OpKind::Register && step.op_register(operand).is_vector_register());
-        self.step(inputs, self.latencies.load(float), None).id
+        let id = self.step(inputs, self.latencies.load(float), None).id;
+        if let Some(number) = self.announced_as(at) {
+            self.origins.set(id, Origin::of_reference(number));
+        }
+        id
     }
 
     /// The results that the address of the memory operand is made of.
@@ -408,7 +446,8 @@ impl<'l> Reader<'l> {
     }
 
     /// The block has ended, which issues in `slots` slots beside `kept` instructions that only keep values.
-    fn finish(mut self, slots: u32, kept: u32) -> Flow {
+    fn finish(mut self, slots: u32, kept: u32) -> (Flow, Origins) {
+        let held = self.held();
         let all = self.instructions.max(1) as u64;
         for step in &mut self.steps {
             step.slot = (step.instruction as u64 * u64::from(slots) / all) as u32;
@@ -433,7 +472,8 @@ impl<'l> Reader<'l> {
         let words = stored.clone().filter_map(|&(at, id, _)| Some((Word::at_exit(at, &general)?, id)));
         exits.extend(words.filter(|(word, _)| stays(word)).map(|(word, id)| (Place::Word(word), id)));
         let overwritten = stored.filter_map(|&(at, ..)| Word::at_entry(at)).collect();
-        Flow { steps: self.steps, ids: self.ids, kept, slots, entries: self.entries, exits, overwritten, moved }
+        let origins = self.origins.finish(held);
+        (Flow { steps: self.steps, ids: self.ids, kept, slots, entries: self.entries, exits, overwritten, moved }, origins)
     }
 }
 

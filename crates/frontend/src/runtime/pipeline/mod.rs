@@ -22,6 +22,7 @@
 
 mod flow;
 mod operation;
+mod origin;
 mod place;
 mod state;
 
@@ -32,6 +33,10 @@ use super::state::Single;
 
 use flow::Flow;
 pub use operation::Latencies;
+#[cfg(test)]
+pub use origin::Referred;
+pub use origin::{MOST_REFERENCES, NONE, Origin, Origins, WORDS};
+pub use place::REGISTERS;
 use state::{Late, follow};
 
 /// No state.
@@ -81,8 +86,8 @@ impl Pipeline {
     }
 
     /// A block is met for the first time: `code`, which begins at `at` and issues in `slots` slots; `further` has
-    /// the program's code from an address on. Returns the block's number, and how many of its instructions only keep values across
-    /// calls of instrumentation, for which no slots are used.
+    /// the program's code from an address on. Returns the block's number, how many of its instructions only keep values across
+    /// calls of instrumentation, for which no slots are used, and where its values come from.
     pub(super) fn add<'c>(
         &mut self,
         code: &[u8],
@@ -90,11 +95,11 @@ impl Pipeline {
         slots: u32,
         callee: impl Fn(Target) -> Callee,
         further: impl Fn(usize) -> &'c [u8],
-    ) -> (u32, u32) {
-        let flow = flow::read(code, at, slots, callee, further, &self.latencies);
+    ) -> (u32, u32, Origins) {
+        let (flow, origins) = flow::read(code, at, slots, callee, further, &self.latencies);
         let kept = flow.kept;
         self.flows.push(flow);
-        ((self.flows.len() - 1) as u32, kept)
+        ((self.flows.len() - 1) as u32, kept, origins)
     }
 
     /// What block number `block` does to the state `from`.

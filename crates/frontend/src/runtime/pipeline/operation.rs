@@ -21,7 +21,7 @@ pub(super) enum Operation {
     SqrtDouble,
 }
 
-/// A unit that does one operation at a time.
+/// A unit that begins one operation at a time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Unit {
     /// Integer multiplications and divisions.
@@ -73,15 +73,21 @@ impl Latencies {
             }
     }
 
-    /// The unit that `operation` has to itself, and for how long.
+    /// The unit that `operation` goes to, and how long it is before that begins another.
     pub(super) fn unit(&self, operation: Operation) -> Option<(Unit, u32)> {
         use Operation::{
             Divide, DivideLong, FloatDivideDouble, FloatDivideSingle, Multiply, MultiplyLong, SqrtDouble, SqrtSingle,
         };
+        let cycles = &self.cycles;
+        let repeat = |repeat: u32, recovery: u32| match repeat {
+            0 => self.of(operation) + self.width * recovery,
+            repeat => self.width * repeat,
+        };
         match operation {
-            Multiply | MultiplyLong | Divide | DivideLong => Some((Unit::Integer, self.of(operation))),
+            Multiply | MultiplyLong => Some((Unit::Integer, repeat(cycles.multiply_repeat_cycles, 0))),
+            Divide | DivideLong => Some((Unit::Integer, repeat(cycles.divide_repeat_cycles, 0))),
             FloatDivideSingle | FloatDivideDouble | SqrtSingle | SqrtDouble => {
-                Some((Unit::Float, self.of(operation) + self.width * self.cycles.float_divide_recovery_cycles))
+                Some((Unit::Float, repeat(cycles.float_divide_repeat_cycles, cycles.float_divide_recovery_cycles)))
             }
             _ => None,
         }

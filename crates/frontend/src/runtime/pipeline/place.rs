@@ -9,7 +9,7 @@ pub(super) const FLAGS: u8 = 48;
 pub(super) const INTEGER_UNIT: u8 = 49;
 pub(super) const FLOAT_UNIT: u8 = 50;
 /// How many there are.
-pub(super) const REGISTERS: usize = 51;
+pub const REGISTERS: usize = 51;
 
 /// The numbers of registers with a part in calls.
 pub(super) const RAX: u8 = 0;

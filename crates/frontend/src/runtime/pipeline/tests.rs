@@ -136,7 +136,7 @@ fn what_is_moved_before_a_block_begins_is_followed() {
     let code = [MOVSD_RSP_8_XMM0, &call(store), &body, &[0x75, back]].concat();
     let mut pipeline = pipeline(&[]);
     let begin = AT + store + 5;
-    let (block, kept) = pipeline.add(&code[store + 5..], begin, 3, to, |at| &code[at - AT..]);
+    let (block, kept, _) = pipeline.add(&code[store + 5..], begin, 3, to, |at| &code[at - AT..]);
     assert_eq!(kept, 1, "the load: the store before the next block is not counted with this one");
     assert_eq!(round(&mut pipeline, &[block]), 8.0);
 }
@@ -208,4 +208,56 @@ fn states_that_are_kept_are_the_same_under_other_numbers() {
     assert_eq!((pipeline.states.len(), none), (2, NOTHING_LATE));
     assert_eq!(pipeline.pass(late, block).stalls, before);
     assert_eq!(pipeline.pass(NOTHING_LATE, block).stalls, first.stalls);
+}
+
+/// Where the values of a block come from; its calls announce references.
+fn origins(code: &[&[u8]]) -> Origins {
+    let to = |target| if target == Target::Code(CALLED) { Callee::Reference } else { Callee::Program };
+    pipeline(&[]).add(&code.concat(), AT, 8, to, |_| &[]).2
+}
+
+const RBX: u8 = 3;
+const MOV_RDI_RBX: &[u8] = &[0x48, 0x89, 0xdf];
+const MOV_RBX_AT_RBX: &[u8] = &[0x48, 0x8b, 0x1b];
+const MOV_RAX_AT_RBX: &[u8] = &[0x48, 0x8b, 0x03];
+
+#[test]
+fn a_list_comes_from_its_own_elements() {
+    // rdi = rbx; announced; rbx = [rbx].
+    let list = origins(&[MOV_RDI_RBX, &call(3), MOV_RBX_AT_RBX]);
+    let address = Origin::of_place(RBX);
+    assert_eq!(list.references, [Referred { site: AT + 8, address }]);
+    assert!(list.exits.contains(&(RBX, Origin::of_reference(0))), "{:?}", list.exits);
+}
+
+#[test]
+fn an_element_comes_from_its_index_and_from_the_array() {
+    // rdi = rbx; announced; rax = [rbx]; rdi = rbp + 8 rax; announced; rbx += 8.
+    let lea_rdi: &[u8] = &[0x48, 0x8d, 0x7c, 0xc5, 0x00];
+    let code = [MOV_RDI_RBX, &call(3), MOV_RAX_AT_RBX, lea_rdi, &call(16), &[0x48, 0x83, 0xc3, 0x08]];
+    let found = origins(&code);
+    let address = Origin::of_place(5).join(Origin::of_reference(0));
+    assert_eq!(found.references[1], Referred { site: AT + 21, address });
+    assert!(found.exits.iter().all(|&(place, _)| place != RBX), "an index comes from itself: {:?}", found.exits);
+}
+
+#[test]
+fn a_word_of_the_stack_keeps_what_it_comes_from() {
+    // rdi = rbx; announced; rax = [rbx]; [rsp + 8] = rax; and the other way round.
+    let store_rax: &[u8] = &[0x48, 0x89, 0x44, 0x24, 0x08];
+    let stored = origins(&[MOV_RDI_RBX, &call(3), MOV_RAX_AT_RBX, store_rax]);
+    assert_eq!(stored.words, [8]);
+    assert!(stored.exits.contains(&(WORDS, Origin::of_reference(0))), "{:?}", stored.exits);
+    let load_rdi: &[u8] = &[0x48, 0x8b, 0x7c, 0x24, 0x08];
+    let loaded = origins(&[load_rdi, &call(5)]);
+    assert_eq!((&loaded.words[..], loaded.references[0].address), (&[8][..], Origin::of_place(WORDS)));
+}
+
+#[test]
+fn arguments_come_from_the_caller() {
+    // rdi = rbx; announced; rdi = [rbx]; a function of the program's is called; rbx = 0.
+    let code = [MOV_RDI_RBX, &call(3), &[0x48, 0x8b, 0x3b], &[0xe8, 0, 0, 0, 0], &[0x31, 0xdb]];
+    let found = origins(&code);
+    assert!(found.exits.contains(&(7, Origin::of_reference(0))), "{:?}", found.exits);
+    assert!(found.exits.iter().all(|&(place, _)| place != RBX && place != 0), "{:?}", found.exits);
 }

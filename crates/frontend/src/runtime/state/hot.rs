@@ -6,6 +6,7 @@ use sim::Thread;
 use units::{Duration, Time};
 
 use super::UserThread;
+use crate::runtime::origins::Tracked;
 
 /// Something that only the one thread of the host uses.
 #[repr(transparent)]
@@ -34,6 +35,8 @@ pub struct Hot {
     pub thread: *mut Thread<'static>,
     /// The same while references are timed, null while they are only counted.
     pub timed: *mut Thread<'static>,
+    /// Where its values come from, where loads wait for their addresses; else null.
+    pub tracked: *mut Tracked,
     /// That thread.
     pub user: *mut UserThread,
     /// What is simulated memory.
@@ -57,6 +60,8 @@ pub struct Hot {
     pub counting: bool,
     /// Whether the thread that runs is to end at its next reference; it has no `timed` then.
     pub ends: bool,
+    /// Whether loads wait for their addresses.
+    pub waits: bool,
     /// Whether what threads do is written down.
     pub recording: bool,
     /// Stores so far, and changes of words by atomic operations.
@@ -149,6 +154,7 @@ pub const NOTHING_LATE: u32 = 0;
 pub static HOT: Single<Hot> = Single::new(Hot {
     thread: std::ptr::null_mut(),
     timed: std::ptr::null_mut(),
+    tracked: std::ptr::null_mut(),
     user: std::ptr::null_mut(),
     ranges: Ranges::NONE,
     site: 0,
@@ -162,6 +168,7 @@ pub static HOT: Single<Hot> = Single::new(Hot {
     foreign: 0,
     counting: false,
     ends: false,
+    waits: false,
     recording: false,
     stores: 0,
     seen: (0, Time::ZERO),

@@ -39,6 +39,8 @@ pub struct Run {
     /// Cores of the machine, and of a node.
     pub cores: usize,
     pub per_node: usize,
+    /// Issue slots that pass before anything begins behind an indivisible change of a word.
+    pub locked: u32,
     /// The threads that ever were, by number.
     pub threads: Vec<*mut UserThread>,
     /// Threads that have not ended.

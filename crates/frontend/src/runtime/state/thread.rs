@@ -6,6 +6,8 @@ use std::ptr::null_mut;
 use sim::{Thread, ThreadId};
 use units::{CpuId, NodeId};
 
+use crate::runtime::origins::Tracked;
+
 /// A thread of the program.
 pub struct UserThread {
     /// Its number, in the order in which they were made.
@@ -38,6 +40,8 @@ pub struct UserThread {
     pub site: usize,
     /// What is late behind its latest instruction, while another thread runs: the number of a state ([`crate::runtime::pipeline`]).
     pub late: u32,
+    /// Where its values come from.
+    pub tracked: Tracked,
     /// The loop that it may be in; the first fields while another thread runs.
     pub looks: Looks,
     /// Where it wants the pages that it maps.

@@ -10,7 +10,7 @@ section! {
     LatencySpec in "latency" {
         /// Core cycles of integer operations but for multiplications and divisions.
         integer_cycles: u32 = "integer_cycles", cycles(0, 1000);
-        /// Core cycles of an integer multiplication of 32 bits. The unit does one at a time.
+        /// Core cycles of an integer multiplication of 32 bits.
         multiply_cycles: u32 = "multiply_cycles", cycles(0, 1000);
         /// Core cycles of an integer multiplication of 64 bits.
         multiply_long_cycles: u32 = "multiply_long_cycles", cycles(0, 1000);
@@ -28,7 +28,7 @@ section! {
         float_multiply_cycles: u32 = "float_multiply_cycles", cycles(0, 1000);
         /// Core cycles of a multiplication and addition in one.
         float_multiply_add_cycles: u32 = "float_multiply_add_cycles", cycles(0, 1000);
-        /// Core cycles of a floating-point division of single precision. The unit does one division or square root at a time.
+        /// Core cycles of a floating-point division of single precision.
         float_divide_single_cycles: u32 = "float_divide_single_cycles", cycles(0, 1000);
         /// Core cycles of a floating-point division of double precision.
         float_divide_double_cycles: u32 = "float_divide_double_cycles", cycles(0, 1000);
@@ -38,5 +38,14 @@ section! {
         float_sqrt_double_cycles: u32 = "float_sqrt_double_cycles", cycles(0, 1000);
         /// Core cycles from the result of a floating-point division or square root until its unit begins the next.
         float_divide_recovery_cycles: u32 = "float_divide_recovery_cycles", cycles(0, 1000);
+        /// Core cycles from the beginning of one integer multiplication to that of the next; zero where the unit does one at a time.
+        multiply_repeat_cycles: u32 = "multiply_repeat_cycles", cycles(0, 1000), or 0;
+        /// Core cycles from the beginning of one integer division to that of the next; zero where the unit does one at a time.
+        divide_repeat_cycles: u32 = "divide_repeat_cycles", cycles(0, 1000), or 0;
+        /// Core cycles from the beginning of one floating-point division or square root to that of the next; zero where the unit does
+        /// one at a time.
+        float_divide_repeat_cycles: u32 = "float_divide_repeat_cycles", cycles(0, 1000), or 0;
+        /// Core cycles of an indivisible change of a word whose line is held, before which nothing later begins.
+        locked_cycles: u32 = "locked_cycles", cycles(0, 1000), or 0;
     }
 }
