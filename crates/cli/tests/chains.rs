@@ -59,3 +59,25 @@ fn what_is_independent_takes_its_issue() {
         assert!((1.0..4.0).contains(&issue), "{compiler}: {issue}");
     }
 }
+
+/// A list is walked at the latency of what its elements are in, four lists at once side by side, and pointers of an array as fast as
+/// misses overlap.
+#[test]
+fn elements_of_lists_follow_one_another() {
+    const ELEMENTS: f64 = 65_536.0;
+    for compiler in compilers() {
+        let built = Built::by(compiler, "lists.c", &["-O2"]);
+        for machine in ["xeon-8180-2s+prefetch=none", "arctic"] {
+            let each = |name| {
+                let options = format!("-m {machine} --cpus 1");
+                let time = |rounds| figure(&built.simulated(&options, "1", &[name, rounds]).1, "time_ns");
+                (time("3") - time("1")) / (2.0 * ELEMENTS)
+            };
+            let [list, four, pointers] = ["list", "four", "pointers"].map(each);
+            let overlap = list / four;
+            assert!((1.7..4.2).contains(&overlap), "{compiler} {machine}: {list} and {four} ns");
+            assert!(list > 2.0 * pointers, "{compiler} {machine}: {list} and {pointers} ns");
+            println!("{compiler} {machine}: {list} {four} {pointers}");
+        }
+    }
+}

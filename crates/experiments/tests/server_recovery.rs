@@ -104,6 +104,15 @@ fn core_clusters_with_other_constants_are_recovered() {
     );
 }
 
+/// Lists that have room in the third-level cache, and of which others leave a part there, tell what these bring in.
+#[test]
+fn what_others_bring_in_is_recovered() {
+    let (_, described) = described("xeon-8180-2s+l3_slice.replacement=random+l3_slice.others_mb_per_s=20000");
+    let found = described.description.l3_slice.map(|slice| slice.others_mb_per_s);
+    assert!(found.is_some_and(|rate| (12_000..33_000).contains(&rate)), "{found:?}: {}", described.text);
+    assert!(described.notes.iter().any(|note| note.contains("GB/s into it")), "{:?}", described.notes);
+}
+
 /// One switch of the original, and no other change, changes what is found of its homes.
 #[test]
 fn the_penalty_of_lines_homed_at_their_reader_tells_how_homes_find_copies() {

@@ -6,6 +6,7 @@ mod against;
 mod analysis;
 mod announced;
 mod confirmation;
+mod figure;
 mod findings;
 mod levels;
 mod list;

@@ -17,7 +17,7 @@ const FIRST: u64 = 1 << 50;
 pub(super) struct Others {
     /// The mean time between two of them in a set.
     interval: Duration,
-    /// By set, when it was last brought up to date.
+    /// By set, when it was last brought up to date; zero before that: it was full of others' lines from the beginning.
     seen: Vec<Time>,
 }
 
@@ -33,8 +33,11 @@ impl Others {
     /// The lines that have come into the set of `line` since it was last looked at, at `now`: as many as have different places.
     pub(super) fn came(&mut self, tags: &Cache, line: LineAddr, now: Time, random: &mut Xoshiro256PlusPlus) -> usize {
         let (set, ways) = tags.set_and_ways(line.0);
-        let since = now.since(std::mem::replace(&mut self.seen[set], now));
-        let mean = since.0 as f64 / self.interval.0 as f64;
+        let before = std::mem::replace(&mut self.seen[set], now.max(Time(1)));
+        if before == Time::ZERO {
+            return ways;
+        }
+        let mean = now.since(before).0 as f64 / self.interval.0 as f64;
         // Arrivals of a Poisson process: the exponential times between them are products of uniform numbers.
         let (mut left, mut count) = (f64::exp(-mean.min(500.0)), 0);
         while count < 4 * ways {

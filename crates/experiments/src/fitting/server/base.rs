@@ -261,12 +261,16 @@ pub(super) fn rates(structure: &Structure, start: &Description, rates: &[Observa
         all.push(Rate::whole(keys, (1.0, 100.0), cycles, Kind::ClusterReads, false));
     }
     let far = Kind::NodeReads(Place::OtherSocket);
+    // Where neither wires nor links are the bottleneck, requests that homes have under way at once are.
+    let trackers = start.home.as_ref().map_or(0, |home| home.trackers);
+    let under_way = |decided_by| Rate::whole(&[("home", "trackers")], (8.0, 4096.0), trackers, decided_by, true);
+    if of(near).is_some_and(limited) && of(far).is_none() {
+        all.push(under_way(near));
+    }
     if of(far).is_some_and(limited) {
         let tunable = Tunable::time(&[("socket_link", "line_ns")], (0.1, 1000.0), link.line, far);
         all.push(Rate { tunable, rises: false });
-        // Where links are not the bottleneck, requests that homes have under way at once are.
-        let trackers = start.home.as_ref().map_or(0, |home| home.trackers);
-        all.push(Rate::whole(&[("home", "trackers")], (8.0, 4096.0), trackers, far, true));
+        all.push(under_way(far));
     }
     all
 }

@@ -45,7 +45,7 @@ const BETTER: f64 = 0.8;
 pub(super) fn lists(records: &[Record], structure: &Structure, settings: &Settings) -> Vec<Observation> {
     let list = |record: &Record| -> Option<Observation> {
         let plan = plan_of(record, structure, settings)?;
-        (plan.experiment == Experiment::AreaRead).then(|| Observation::new(Kind::List, plan, record))
+        (plan.experiment == Experiment::AreaRead).then(|| Observation::new(Kind::List, plan, record, structure))
     };
     records.iter().filter_map(list).collect()
 }
@@ -90,7 +90,7 @@ impl Choice {
 }
 
 /// The sum of squares of the logarithms by which figures differ.
-fn squared_error(bench: &Bench<'_>, values: &Values, lists: &[Observation]) -> Result<f64, ExperimentError> {
+pub(super) fn squared_error(bench: &Bench<'_>, values: &Values, lists: &[Observation]) -> Result<f64, ExperimentError> {
     let figures = bench.figures_of(values, lists)?;
     Ok(lists.iter().zip(figures).map(|(list, figure)| (list.measured / figure).ln().powi(2)).sum())
 }

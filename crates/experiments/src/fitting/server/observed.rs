@@ -5,6 +5,7 @@ use record::{Record, Unit};
 use units::{Bytes, CpuId};
 
 use super::structure::{Nearness, Structure};
+use crate::fitting::figure::figure;
 
 /// Where a reading or writing core finds a line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -125,8 +126,9 @@ pub(super) struct Observation {
 
 impl Observation {
     /// What `record` shows of a kind, measured again by `plan`.
-    pub(super) fn new(kind: Kind, plan: Plan, record: &Record) -> Self {
-        Self { kind, plan, measured: record.typical(), places: 1, small_pages: on_small_pages(record) }
+    pub(super) fn new(kind: Kind, plan: Plan, record: &Record, structure: &Structure) -> Self {
+        let measured = figure(record, structure.l2.size);
+        Self { kind, plan, measured, places: 1, small_pages: on_small_pages(record) }
     }
 }
 
@@ -139,7 +141,7 @@ pub(super) fn observations(records: &[Record], structure: &Structure, settings: 
     for record in records {
         let Some(plan) = plan_of(record, structure, settings) else { continue };
         if let Some(kind) = kind_of(record, &plan, structure) {
-            all.push(Observation::new(kind, plan, record));
+            all.push(Observation::new(kind, plan, record, structure));
         }
     }
     all.sort_by(|a, b| a.kind.cmp(&b.kind).then(a.measured.total_cmp(&b.measured)));

@@ -7,6 +7,7 @@ use units::Duration;
 use super::observed::{Kind, Observation};
 use super::values::Values;
 use crate::error::ExperimentError;
+use crate::fitting::figure::figure;
 use crate::fitting::repeated::Repeated;
 use crate::parallel;
 
@@ -86,8 +87,10 @@ impl Bench<'_> {
         observations: &[Observation],
     ) -> Result<Vec<f64>, ExperimentError> {
         let machine = Repeated::new(values.described(self.file)?);
-        let work =
-            |observation: &Observation| Ok(machine.run(&observation.plan, observation.small_pages)?.record.typical());
+        let private = machine.private();
+        let work = |observation: &Observation| {
+            Ok(figure(&machine.run(&observation.plan, observation.small_pages)?.record, private))
+        };
         parallel::collected(observations, work, |_| ())
     }
 
