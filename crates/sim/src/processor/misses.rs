@@ -312,7 +312,8 @@ impl Processor {
             upgrades += usize::from(is_upgrade);
         }
         let full = busy >= misses.registers
-            || writes && stores >= self.timing.stores || upgrade && upgrades >= self.timing.upgrades;
+            || writes && stores >= self.timing.stores
+            || upgrade && upgrades >= self.timing.upgrades;
         match free {
             Some(id) if !full => Ok(id),
             _ => Err(soonest.map_or(Wait::AnyMiss, Wait::Until)),

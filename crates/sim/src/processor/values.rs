@@ -153,7 +153,12 @@ impl Processor {
     }
 
     /// The request of a miss would be at the pins at `at` if its address were there already. Posts it, or returns what it waits for.
-    pub(super) fn request(&mut self, at: Time, access: Access, (line, copy): (units::LineAddr, crate::part::CachedCopy)) -> Waiting {
+    pub(super) fn request(
+        &mut self,
+        at: Time,
+        access: Access,
+        (line, copy): (units::LineAddr, crate::part::CachedCopy),
+    ) -> Waiting {
         match self.following {
             Some(Due::After(miss, delay)) => return Waiting::For(miss, delay + (at - self.time)),
             Some(Due::At(address)) => self.post(at + address.since(self.time), PostKind::Request(access), line, copy),

@@ -27,7 +27,8 @@ impl Others {
         let lines_a_second = f64::from(spec.others_mb_per_s) * 1e6 / line as f64;
         let sets = spec.size.0 / line / u64::from(spec.ways);
         let of_set = lines_a_second / (sets as f64 * f64::from(slices));
-        (of_set > 0.0).then(|| Self { interval: Duration::from_ns(1e9 / of_set), seen: vec![Time::ZERO; sets as usize] })
+        (of_set > 0.0)
+            .then(|| Self { interval: Duration::from_ns(1e9 / of_set), seen: vec![Time::ZERO; sets as usize] })
     }
 
     /// The lines that have come into the set of `line` since it was last looked at, at `now`: as many as have different places.

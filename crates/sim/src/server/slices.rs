@@ -206,7 +206,13 @@ impl Cluster {
     /// The lines of others take their places in the set of a line that is looked for at `now`. Returns a line that must be replaced;
     /// `left`, at first `None`, has how many are still to take one.
     #[inline]
-    pub(super) fn let_others_in(&mut self, slice: u16, line: LineAddr, now: Time, left: &mut Option<usize>) -> Option<LineAddr> {
+    pub(super) fn let_others_in(
+        &mut self,
+        slice: u16,
+        line: LineAddr,
+        now: Time,
+        left: &mut Option<usize>,
+    ) -> Option<LineAddr> {
         let Slice { tags, others, active, reserved, .. } = &mut self.slices[usize::from(slice)];
         let others = others.as_mut()?;
         let left = left.get_or_insert_with(|| others.came(tags, line, now, &mut self.random));

@@ -16,10 +16,12 @@ const BETWEEN: std::ops::Range<f64> = 0.15..0.85;
 /// Lists up to this share of the cache have room in it.
 const HAS_ROOM: f64 = 0.75;
 /// Lists that decide at most.
-const LISTS: usize = 3;
+const LISTS: usize = 2;
+/// Policies are compared by lists up to this multiple of the first that is not in the cache: beyond, all are in memory.
+const COMPARED: u64 = 4;
 /// The rate lies within this factor of the first estimate, and is found by so many bisections.
-const WITHIN: f64 = 32.0;
-const BISECTIONS: usize = 8;
+const WITHIN: f64 = 16.0;
+const BISECTIONS: usize = 7;
 
 /// Finds the rate, and sets it. Returns what one should know of it; `None` where lists are where they have room.
 ///
@@ -48,13 +50,19 @@ pub(super) fn fit(
     // As much as the cache holds comes in during one walk of the first list.
     let walk_ns = size(&deciding[0]).0 as f64 / deciding[0].plan.settings.stride.0 as f64 * deciding[0].measured;
     let estimate = structure.l3.size.0 as f64 / walk_ns * 1e3;
-    let compared: Vec<Observation> = lists.iter().filter(|list| room.contains(&size(list).0)).cloned().collect();
+    let near = |list: &&Observation| room.contains(&size(list).0) && size(list).0 <= COMPARED * size(first).0;
+    let compared: Vec<Observation> = lists.iter().filter(near).cloned().collect();
     // Places that are taken at random spread over sizes what the least recently used ones lose at once.
     let mut best: Option<(f64, u64, Values)> = None;
     for policy in [None, Some("\"random\"")] {
         let mut values = bench.values.clone();
         if let Some(policy) = policy {
-            values.set("l3_slice", "replacement", policy, "calibrated: nearest to the lists that others leave a part of");
+            values.set(
+                "l3_slice",
+                "replacement",
+                policy,
+                "calibrated: nearest to the lists that others leave a part of",
+            );
         }
         let rate = rate(bench, &values, &deciding, estimate)?;
         values.set(KEY.0, KEY.1, rate, "");
@@ -79,12 +87,7 @@ pub(super) fn fit(
 ///
 /// # Errors
 /// When the machine cannot be described or simulated.
-fn rate(
-    bench: &Bench<'_>,
-    values: &Values,
-    deciding: &[Observation],
-    estimate: f64,
-) -> Result<u64, ExperimentError> {
+fn rate(bench: &Bench<'_>, values: &Values, deciding: &[Observation], estimate: f64) -> Result<u64, ExperimentError> {
     let (mut low, mut high) = (estimate / WITHIN, estimate * WITHIN);
     for _ in 0..BISECTIONS {
         let middle = (low * high).sqrt();

@@ -272,7 +272,8 @@ impl<'l> Reader<'l> {
 
     /// What registers and stored words of the stack come from.
     fn held(&mut self) -> Vec<(u8, Origin)> {
-        let mut held: Vec<_> = (0..WORDS).map(|number| (number, self.origins.of(self.registers[number as usize].id))).collect();
+        let mut held: Vec<_> =
+            (0..WORDS).map(|number| (number, self.origins.of(self.registers[number as usize].id))).collect();
         let stored: Vec<_> = self.words.iter().filter(|(.., stored)| *stored).map(|&(at, id, _)| (at, id)).collect();
         for (at, id) in stored {
             if let Some(word) = self.stack_word(at) {
@@ -473,7 +474,10 @@ impl<'l> Reader<'l> {
         exits.extend(words.filter(|(word, _)| stays(word)).map(|(word, id)| (Place::Word(word), id)));
         let overwritten = stored.filter_map(|&(at, ..)| Word::at_entry(at)).collect();
         let origins = self.origins.finish(held);
-        (Flow { steps: self.steps, ids: self.ids, kept, slots, entries: self.entries, exits, overwritten, moved }, origins)
+        (
+            Flow { steps: self.steps, ids: self.ids, kept, slots, entries: self.entries, exits, overwritten, moved },
+            origins,
+        )
     }
 }
 
