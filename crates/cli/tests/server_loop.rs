@@ -31,7 +31,14 @@ fn value(description: &toml::Table, table: &str, key: &str) -> toml::Value {
 fn this_computer_is_measured_described_loaded_and_simulated() {
     let folder = tempfile::tempdir().expect("a folder");
     run(folder.path(), "bench --suite fit --iterations 2 --lines 512 --array 4096 --json=all.jsonl", &[0]);
-    let records = rows(&folder.path().join("all.jsonl"));
+    let all = folder.path().join("all.jsonl");
+    // Longer lists, far beyond what a shared cache leaves them, take minutes to simulate and show nothing more.
+    let text = fs::read_to_string(&all).expect("records");
+    let short = |line: &&str| {
+        serde_json::from_str::<Value>(line).is_ok_and(|row| row["array"].as_u64().is_none_or(|array| array <= 64 << 20))
+    };
+    fs::write(&all, text.lines().filter(short).map(|line| format!("{line}\n")).collect::<String>()).expect("room");
+    let records = rows(&all);
     let computer = records.iter().find(|row| row["record"] == "computer").expect("its structure");
     let cores = computer["cores"].as_array().expect("cores").len() as i64;
     let nodes = computer["nodes"].as_array().expect("nodes").len();
@@ -52,10 +59,9 @@ fn this_computer_is_measured_described_loaded_and_simulated() {
     let first = &computer["caches"][0];
     assert_eq!(value(&described, "l1", "size_kib").as_integer(), first["size_kib"].as_i64(), "{first}");
     assert!(run(folder.path(), "machines show mine.toml", &[0]).contains("controller"));
-    let table = run(folder.path(), "bench -m mine.toml --against all.jsonl", &[0]);
+    let table = run(folder.path(), "bench -m mine.toml --against all.jsonl --json=found.jsonl", &[0]);
     assert!(table.contains(" latencies: median error "), "{table}");
     assert!(table.contains(" bandwidths: median error "), "{table}");
-    run(folder.path(), "bench -m mine.toml --against all.jsonl --json=found.jsonl", &[0]);
     let found = rows(&folder.path().join("found.jsonl"));
     let measurements = records.iter().filter(|row| row["record"] == "measurement").count();
     let threads = computer["cores"][0]["cpus"].as_array().map_or(1, Vec::len);
