@@ -6,12 +6,13 @@
 //! is posted when that miss has completed and a register is free.
 
 use protocol::Access;
-use units::{Duration, Time};
+use units::{Duration, LineAddr, Time};
 
-use super::accesses::Location;
+use super::accesses::{Address, Location};
 use super::misses::Waiting;
 use super::{MissId, PostKind, Processor, Wait};
 use crate::account::Cause;
+use crate::part::CachedCopy;
 
 /// Loads whose values are kept.
 const LOADS: usize = 64;
@@ -84,12 +85,12 @@ impl Processor {
     #[inline(always)]
     pub fn load_after(&mut self, at: impl Location, back: u8) -> Result<(), Wait> {
         match self.values.of(back) {
-            Due::At(value) if value <= self.time => self.access(at, Access::Load, super::Address::Known)?,
+            Due::At(value) if value <= self.time => self.access(at, Access::Load, Address::Known)?,
             due if self.timing.out_of_order => self.follow(at, due)?,
             Due::After(miss, _) => return Err(Wait::value_of(miss)),
             Due::At(value) => {
                 self.wait_until(value, Cause::Work);
-                self.access(at, Access::Load, super::Address::Known)?;
+                self.access(at, Access::Load, Address::Known)?;
             }
         }
         let due = match self.value_from {
@@ -153,12 +154,7 @@ impl Processor {
     }
 
     /// The request of a miss would be at the pins at `at` if its address were there already. Posts it, or returns what it waits for.
-    pub(super) fn request(
-        &mut self,
-        at: Time,
-        access: Access,
-        (line, copy): (units::LineAddr, crate::part::CachedCopy),
-    ) -> Waiting {
+    pub(super) fn request(&mut self, at: Time, access: Access, (line, copy): (LineAddr, CachedCopy)) -> Waiting {
         match self.following {
             Some(Due::After(miss, delay)) => return Waiting::For(miss, delay + (at - self.time)),
             Some(Due::At(address)) => self.post(at + address.since(self.time), PostKind::Request(access), line, copy),
