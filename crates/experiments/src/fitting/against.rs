@@ -104,7 +104,7 @@ fn repeated(
     let cpu = |cpu| mapping.map_or(Some(cpu), |mapping| mapping.cpu(cpu));
     let node = |node| mapping.map_or(Some(node), |mapping| mapping.node(node));
     if record.locals.iter().chain(&record.remotes).any(|&its| cpu(its).is_none()) {
-        return Err("a further thread of a core, which descriptions do not have");
+        return Err("a further hardware thread of a core, whose pairs are not repeated");
     }
     let plan =
         Plan::of_record(record, line, settings, cpu, node).ok_or("a kind of measurement that is not repeated")?;
