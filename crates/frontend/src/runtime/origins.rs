@@ -5,7 +5,8 @@
 //! tells the simulator how many loads ago that was.
 //!
 //! Limits: of several loads that an address is computed from, the latest counts; what a function returns, and what a block does behind
-//! a call, comes from nothing; stores issue as if their addresses were there.
+//! a call, comes from nothing; words are followed that the stack pointer tells, not a frame pointer, as in code that is not optimised;
+//! stores issue as if their addresses were there.
 
 use super::pipeline::{MOST_REFERENCES, NONE, Origin, Origins, REGISTERS, WORDS};
 
