@@ -41,7 +41,15 @@ def test_the_command_is_looked_for_in_order(tmp_path, monkeypatch):
         cc.find()
 
 
-def test_an_interruption_keeps_what_is_done(monkeypatch):
+@pytest.fixture
+def interruptible():
+    """Shells start what runs in the background so that it ignores interruptions."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interruption_keeps_what_is_done(monkeypatch, interruptible):
     # The first run takes no time, the others many seconds: the signal comes after the first record.
     take = _command.Outcome.add
 

@@ -134,11 +134,11 @@ const MOST: usize = 250;
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
 pub extern "C" fn __sanitizer_cov_trace_pc() {
-    naked_asm!("mov rdi, [rsp]", "lea rsi, [rsp + 8]", "jmp {}", sym enter)
+    naked_asm!("mov rdi, [rsp]", "lea rsi, [rsp + 8]", "mov rdx, rbp", "jmp {}", sym enter)
 }
 
-/// The block behind a call that returns to `at` begins, with this stack pointer.
-extern "C" fn enter(at: usize, stack: usize) {
+/// The block behind a call that returns to `at` begins, with these stack and frame pointers.
+extern "C" fn enter(at: usize, stack: usize, frame: usize) {
     // SAFETY: one thread of the host; natively nothing is written.
     let (hot, blocks) = unsafe { (&mut *HOT.get(), &*BLOCKS.get()) };
     if hot.thread.is_null() {
@@ -148,9 +148,9 @@ extern "C" fn enter(at: usize, stack: usize) {
         // SAFETY: costs are never freed, and nobody keeps a reference to one.
         Some(&cost) if !cost.is_null() => unsafe {
             (*cost).charge(&mut hot.budget);
-            follow(hot, cost, stack);
+            follow(hot, cost, stack, frame);
         },
-        _ => read(at, stack),
+        _ => read(at, stack, frame),
     }
     if hot.budget.pending >= MANY || hot.budget.stalls >= MANY {
         callbacks::take_turn();
@@ -165,17 +165,17 @@ const MANY: u32 = 1 << 31;
 /// # Safety
 /// `cost` is one of those met.
 #[inline(always)]
-unsafe fn follow(hot: &mut Hot, cost: *mut Cost, stack: usize) {
+unsafe fn follow(hot: &mut Hot, cost: *mut Cost, stack: usize, frame: usize) {
     // SAFETY: the thread that runs is not freed, and nobody keeps a reference to what it tracks.
     if let Some(tracked) = unsafe { hot.tracked.as_mut() } {
         // SAFETY: costs are never freed.
-        tracked.enter(unsafe { (*cost).origins }, stack);
+        tracked.enter(unsafe { (*cost).origins }, stack, frame);
     }
 }
 
 /// A block is met for the first time.
 #[cold]
-fn read(at: usize, stack: usize) {
+fn read(at: usize, stack: usize, frame: usize) {
     // SAFETY: one thread of the host.
     let (hot, blocks) = unsafe { (&mut *HOT.get(), &mut *BLOCKS.get()) };
     // Blocks are counted, so that references need not stand for the instructions around them.
@@ -188,7 +188,7 @@ fn read(at: usize, stack: usize) {
         // SAFETY: costs are never freed.
         return unsafe {
             (*cost).charge(&mut hot.budget);
-            follow(hot, cost, stack);
+            follow(hot, cost, stack, frame);
         };
     }
     let bytes = code.from(at);
@@ -206,7 +206,7 @@ fn read(at: usize, stack: usize) {
     // SAFETY: costs are never freed.
     unsafe {
         (*cost).charge(&mut hot.budget);
-        follow(hot, cost, stack);
+        follow(hot, cost, stack, frame);
     }
     if at.wrapping_sub(code.start) >= costs.len() {
         elsewhere.insert(at, cost);

@@ -5,10 +5,9 @@
 //! tells the simulator how many loads ago that was.
 //!
 //! Limits: of several loads that an address is computed from, the latest counts; what a function returns, and what a block does behind
-//! a call, comes from nothing; words are followed that the stack pointer tells, not a frame pointer, as in code that is not optimised;
-//! stores issue as if their addresses were there.
+//! a call, comes from nothing; stores issue as if their addresses were there.
 
-use super::pipeline::{MOST_REFERENCES, NONE, Origin, Origins, REGISTERS, WORDS};
+use super::pipeline::{MOST_REFERENCES, NONE, Origin, Origins, Pointer, REGISTERS, WORDS};
 
 /// Words of stacks that are followed; others forget what shares their place.
 const KEPT: usize = 64;
@@ -26,9 +25,10 @@ pub struct Tracked {
     registers: [u64; REGISTERS],
     /// Addresses of words, and their loads.
     words: [(usize, u64); KEPT],
-    /// The block that runs, and the stack pointer with which it began.
+    /// The block that runs, and the stack and frame pointers with which it began.
     block: *const Origins,
     stack: usize,
+    frame: usize,
     /// The references of it that have been made, and the loads that they are.
     made: usize,
     referred: [u64; MOST_REFERENCES],
@@ -42,12 +42,13 @@ impl Tracked {
         words: [(0, 0); KEPT],
         block: std::ptr::null(),
         stack: 0,
+        frame: 0,
         made: 0,
         referred: [0; MOST_REFERENCES],
     };
 
-    /// The block of `next` begins, with this stack pointer: the one before has done what it does.
-    pub fn enter(&mut self, next: &'static Origins, stack: usize) {
+    /// The block of `next` begins, with these pointers: the one before has done what it does.
+    pub fn enter(&mut self, next: &'static Origins, stack: usize, frame: usize) {
         // SAFETY: null or what was passed here, which lives for ever.
         if let Some(before) = unsafe { self.block.as_ref() } {
             let mut exits = [0; MOST_EXITS];
@@ -58,7 +59,7 @@ impl Tracked {
                 self.set(before, place, exit);
             }
         }
-        (self.block, self.stack, self.made) = (next, stack, 0);
+        (self.block, self.stack, self.frame, self.made) = (next, stack, frame, 0);
         self.referred[..next.references.len()].fill(0);
     }
 
@@ -96,10 +97,20 @@ impl Tracked {
             }
             latest = latest.max(match place.checked_sub(WORDS) {
                 None => self.registers[usize::from(place)],
-                Some(word) => self.word(self.stack.wrapping_add_signed(block.words[usize::from(word)] as isize)),
+                Some(word) => self.word(self.address(block, word)),
             });
         }
         latest
+    }
+
+    /// The address of a word of `block`.
+    fn address(&self, block: &Origins, word: u8) -> usize {
+        let (from, offset) = block.words[usize::from(word)];
+        let from = match from {
+            Pointer::Stack => self.stack,
+            Pointer::Frame => self.frame,
+        };
+        from.wrapping_add_signed(offset as isize)
     }
 
     fn word(&self, address: usize) -> u64 {
@@ -111,7 +122,7 @@ impl Tracked {
         match place.checked_sub(WORDS) {
             None => self.registers[usize::from(place)] = load,
             Some(word) => {
-                let address = self.stack.wrapping_add_signed(block.words[usize::from(word)] as isize);
+                let address = self.address(block, word);
                 self.words[address / 8 % KEPT] = (address, load);
             }
         }
@@ -125,7 +136,7 @@ mod tests {
 
     const NODE: u8 = 3;
 
-    fn block(references: &[(usize, Origin)], exits: &[(u8, Origin)], words: &[i64]) -> &'static Origins {
+    fn block(references: &[(usize, Origin)], exits: &[(u8, Origin)], words: &[(Pointer, i64)]) -> &'static Origins {
         let references = references.iter().map(|&(site, address)| Referred { site, address }).collect();
         Box::leak(Box::new(Origins { references, words: words.to_vec(), exits: exits.to_vec() }))
     }
@@ -141,7 +152,7 @@ mod tests {
         let next = block(&[(100, Origin::of_place(NODE))], &[(NODE, Origin::of_reference(0))], &[]);
         let mut tracked = Tracked::NEW;
         let mut walk = |others: usize| {
-            tracked.enter(next, 4096);
+            tracked.enter(next, 4096, 0);
             let back = load(&mut tracked, 100);
             (0..others).for_each(|_| assert_eq!(load(&mut tracked, 999), 0, "an unknown place"));
             back
@@ -156,23 +167,26 @@ mod tests {
         let both = block(&[(101, Origin::of_place(NODE)), (102, Origin::of_place(4))], &[], &[]);
         let mut tracked = Tracked::NEW;
         [first, swap].into_iter().for_each(|block| {
-            tracked.enter(block, 4096);
+            tracked.enter(block, 4096, 0);
             load(&mut tracked, 100);
         });
-        tracked.enter(both, 4096);
+        tracked.enter(both, 4096, 0);
         assert_eq!([load(&mut tracked, 101), load(&mut tracked, 102)], [0, 3], "the first load is three back");
     }
 
     #[test]
-    fn words_are_found_from_another_stack_pointer() {
-        let store = block(&[(100, Origin::NOTHING)], &[(WORDS, Origin::of_reference(0))], &[8]);
-        let use_it = block(&[(101, Origin::of_place(WORDS))], &[], &[24]);
+    fn words_are_found_from_other_pointers() {
+        let store = block(&[(100, Origin::NOTHING)], &[(WORDS, Origin::of_reference(0))], &[(Pointer::Stack, 8)]);
+        let from_stack = block(&[(101, Origin::of_place(WORDS))], &[], &[(Pointer::Stack, 24)]);
+        let from_frame = block(&[(102, Origin::of_place(WORDS))], &[], &[(Pointer::Frame, -16)]);
         let mut tracked = Tracked::NEW;
-        tracked.enter(store, 4096);
+        tracked.enter(store, 4096, 0);
         load(&mut tracked, 100);
-        tracked.enter(use_it, 4080);
+        tracked.enter(from_stack, 4080, 0);
         assert_eq!(load(&mut tracked, 101), 1);
-        tracked.enter(use_it, 4096);
+        tracked.enter(from_frame, 4000, 4120);
+        assert_eq!(load(&mut tracked, 102), 2);
+        tracked.enter(from_stack, 4096, 0);
         assert_eq!(load(&mut tracked, 101), 0, "another word");
     }
 }

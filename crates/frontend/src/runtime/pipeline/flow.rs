@@ -8,9 +8,9 @@ use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, InstructionInf
 
 use super::super::branches::{Callee, Target, target};
 use super::operation::{Latencies, Operation, Unit, clears, moves, operation, replaces};
-use super::origin::{Found, Origin, Origins, WORDS};
+use super::origin::{Found, Origin, Origins, Pointer, WORDS};
 use super::place::{
-    Address, BASES, FLAGS, FLOAT_UNIT, INTEGER_UNIT, Place, RAX, RDI, REGISTERS, RSP, Root, VECTORS, Word, address,
+    Address, BASES, FLAGS, FLOAT_UNIT, INTEGER_UNIT, Place, RAX, RBP, RDI, REGISTERS, RSP, Root, VECTORS, Word, address,
     changed_by_calls, register,
 };
 
@@ -66,7 +66,7 @@ struct Reader<'l> {
     latencies: &'l Latencies,
     registers: [Value; REGISTERS],
     /// Words that were loaded or stored, latest last, and whether they were stored.
-    words: Vec<(Address, Id, bool)>,
+    words: Vec<(Address, Value, bool)>,
     sums: Vec<(Root, Root, u32)>,
     /// Addresses that instrumentation has told of, each with how many bytes.
     announced: Vec<(Address, i64)>,
@@ -249,61 +249,67 @@ impl<'l> Reader<'l> {
         self.announced.iter().rposition(within)
     }
 
-    /// The result that was stored last at `at`: in this block, or before it.
-    fn stored(&mut self, at: Address) -> Id {
-        if let Some(&(_, id, _)) = self.words.iter().rev().find(|(known, ..)| *known == at) {
-            return id;
+    /// The value that was stored last at `at`: in this block, or before it.
+    fn stored(&mut self, at: Address) -> Value {
+        if let Some(&(_, value, _)) = self.words.iter().rev().find(|(known, ..)| *known == at) {
+            return value;
         }
-        let Some(word) = Word::at_entry(at) else { return READY };
-        let id = self.ids;
-        self.ids += 1;
+        let found = self.fresh();
+        let Some(word) = Word::at_entry(at) else { return Value { id: READY, at: found } };
+        let id = self.ids - 1;
         if let Some(word) = self.stack_word(at) {
             self.origins.set(id, Origin::of_place(word));
         }
         self.entries.push((word, id));
-        self.words.push((at, id, false));
-        id
+        let value = Value { id, at: found };
+        self.words.push((at, value, false));
+        value
     }
 
     /// The place of a word of the stack among a block's.
     fn stack_word(&mut self, at: Address) -> Option<u8> {
-        if at.root == Root::Entry(RSP) { self.origins.word(at.offset) } else { None }
+        let from = match at.root {
+            Root::Entry(RSP) => Pointer::Stack,
+            Root::Entry(RBP) => Pointer::Frame,
+            _ => return None,
+        };
+        self.origins.word(from, at.offset)
     }
 
     /// What registers and stored words of the stack come from.
     fn held(&mut self) -> Vec<(u8, Origin)> {
         let mut held: Vec<_> =
             (0..WORDS).map(|number| (number, self.origins.of(self.registers[number as usize].id))).collect();
-        let stored: Vec<_> = self.words.iter().filter(|(.., stored)| *stored).map(|&(at, id, _)| (at, id)).collect();
-        for (at, id) in stored {
+        let stored: Vec<_> = self.words.iter().filter(|(.., stored)| *stored).map(|&(at, value, _)| (at, value)).collect();
+        for (at, value) in stored {
             if let Some(word) = self.stack_word(at) {
-                held.push((word, self.origins.of(id)));
+                held.push((word, self.origins.of(value.id)));
             }
         }
         held
     }
 
-    fn store(&mut self, at: Address, id: Id) {
+    fn store(&mut self, at: Address, value: Value) {
         self.words.retain(|(known, ..)| *known != at);
-        self.words.push((at, id, true));
+        self.words.push((at, value, true));
     }
 
     /// The value of the memory operand of `step`: of a word that the compiler keeps a value in as of a register.
-    fn load(&mut self, step: &Instruction) -> Id {
+    fn load(&mut self, step: &Instruction) -> Value {
         let at = self.address(step);
         let stored = self.stored(at);
         if self.is_kept(step, at) {
             return stored;
         }
         let mut inputs = self.bases(step);
-        inputs.push(stored);
+        inputs.push(stored.id);
         let float = (0..step.op_count())
             .any(|operand| step.op_kind(operand) == OpKind::Register && step.op_register(operand).is_vector_register());
-        let id = self.step(inputs, self.latencies.load(float), None).id;
+        let value = self.step(inputs, self.latencies.load(float), None);
         if let Some(number) = self.announced_as(at) {
-            self.origins.set(id, Origin::of_reference(number));
+            self.origins.set(value.id, Origin::of_reference(number));
         }
-        id
+        value
     }
 
     /// The results that the address of the memory operand is made of.
@@ -330,26 +336,24 @@ impl<'l> Reader<'l> {
     }
 
     fn push(&mut self, step: &Instruction) {
-        let id = match step.op0_kind() {
-            OpKind::Register => {
-                register(step.op0_register()).map_or(READY, |number| self.registers[number as usize].id)
-            }
-            OpKind::Memory => self.load(step),
-            _ => READY,
+        let held = match step.op0_kind() {
+            OpKind::Register => register(step.op0_register()).map(|number| self.registers[number as usize]),
+            OpKind::Memory => Some(self.load(step)),
+            _ => None,
         };
+        let value = held.unwrap_or_else(|| Value { id: READY, at: self.fresh() });
         let stack = &mut self.registers[RSP as usize].at;
         stack.offset += i64::from(step.stack_pointer_increment());
         let at = *stack;
-        self.store(at, id);
+        self.store(at, value);
     }
 
     fn pop(&mut self, step: &Instruction) {
         let at = self.registers[RSP as usize].at;
-        let id = self.stored(at);
+        let value = self.stored(at);
         self.registers[RSP as usize].at.offset += i64::from(step.stack_pointer_increment());
         if let Some(number) = register(step.op0_register()).filter(|_| step.op0_kind() == OpKind::Register) {
-            let at = self.fresh();
-            self.registers[number as usize] = Value { id, at };
+            self.registers[number as usize] = value;
         }
     }
 
@@ -372,11 +376,7 @@ impl<'l> Reader<'l> {
         }
         let value = match step.op1_kind() {
             OpKind::Register => register(step.op1_register()).map(|number| self.registers[number as usize]),
-            OpKind::Memory => {
-                let id = self.load(step);
-                let at = self.fresh();
-                Some(Value { id, at })
-            }
+            OpKind::Memory => Some(self.load(step)),
             _ => {
                 let at = Address { root: Root::Absolute, offset: step.immediate(1) as i64 };
                 Some(Value { id: READY, at })
@@ -385,7 +385,7 @@ impl<'l> Reader<'l> {
         let Some(value) = value else { return };
         if step.op0_kind() == OpKind::Memory {
             let at = self.address(step);
-            self.store(at, value.id);
+            self.store(at, value);
         } else if let Some(number) = register(step.op0_register()) {
             self.registers[number as usize] = value;
         }
@@ -424,7 +424,7 @@ impl<'l> Reader<'l> {
             outputs.push(FLAGS);
         }
         if access.is_some_and(reads) {
-            inputs.push(self.load(step));
+            inputs.push(self.load(step).id);
         }
         let shifted = shift(step).and_then(|by| {
             let held = self.registers[register(step.op0_register())? as usize].at;
@@ -442,7 +442,7 @@ impl<'l> Reader<'l> {
         }
         if access.is_some_and(writes) {
             let at = self.address(step);
-            self.store(at, value.id);
+            self.store(at, value);
         }
     }
 
@@ -470,7 +470,7 @@ impl<'l> Reader<'l> {
         let is_used = |unit: Id| self.steps.iter().any(|step| step.unit.is_some_and(|(of, _)| of == unit));
         exits.extend(units.into_iter().filter(|&(_, unit)| is_used(unit)));
         let stored = self.words.iter().filter(|(.., stored)| *stored);
-        let words = stored.clone().filter_map(|&(at, id, _)| Some((Word::at_exit(at, &general)?, id)));
+        let words = stored.clone().filter_map(|&(at, value, _)| Some((Word::at_exit(at, &general)?, value.id)));
         exits.extend(words.filter(|(word, _)| stays(word)).map(|(word, id)| (Place::Word(word), id)));
         let overwritten = stored.filter_map(|&(at, ..)| Word::at_entry(at)).collect();
         let origins = self.origins.finish(held);

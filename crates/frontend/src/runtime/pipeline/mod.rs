@@ -35,7 +35,7 @@ use flow::Flow;
 pub use operation::Latencies;
 #[cfg(test)]
 pub use origin::Referred;
-pub use origin::{MOST_REFERENCES, NONE, Origin, Origins, WORDS};
+pub use origin::{MOST_REFERENCES, NONE, Origin, Origins, Pointer, WORDS};
 pub use place::REGISTERS;
 use state::{Late, follow};
 

@@ -51,6 +51,13 @@ impl Origin {
     }
 }
 
+/// What words of the stack are told from: registers as a block finds them. Code that is not optimised uses a frame pointer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pointer {
+    Stack,
+    Frame,
+}
+
 /// A reference of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Referred {
@@ -64,8 +71,8 @@ pub struct Referred {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Origins {
     pub references: Vec<Referred>,
-    /// Words of the stack, from the stack pointer with which the block begins.
-    pub words: Vec<i64>,
+    /// Words of the stack, by their bytes from what a pointer holds when the block begins.
+    pub words: Vec<(Pointer, i64)>,
     /// Places that hold something else when the block ends, or calls a function of the program's.
     pub exits: Vec<(u8, Origin)>,
 }
@@ -76,7 +83,7 @@ pub(super) struct Found {
     /// By result.
     of: Vec<Origin>,
     references: Vec<Referred>,
-    words: Vec<i64>,
+    words: Vec<(Pointer, i64)>,
     /// What places hold when a function of the program's is called.
     at_call: Option<Vec<(u8, Origin)>>,
 }
@@ -111,11 +118,12 @@ impl Found {
         self.references.push(Referred { site, address: self.of(id) });
     }
 
-    /// The word `offset` from the stack pointer with which the block begins; none if there are too many.
-    pub(super) fn word(&mut self, offset: i64) -> Option<u8> {
-        let known = self.words.iter().position(|&known| known == offset);
+    /// The word `offset` bytes from what a pointer holds when the block begins; none if there are too many.
+    pub(super) fn word(&mut self, from: Pointer, offset: i64) -> Option<u8> {
+        let word = (from, offset);
+        let known = self.words.iter().position(|&known| known == word);
         let number = known.unwrap_or_else(|| {
-            self.words.push(offset);
+            self.words.push(word);
             self.words.len() - 1
         });
         (number < MOST_WORDS).then(|| WORDS + number as u8)

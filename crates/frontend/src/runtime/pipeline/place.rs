@@ -14,6 +14,7 @@ pub const REGISTERS: usize = 51;
 /// The numbers of registers with a part in calls.
 pub(super) const RAX: u8 = 0;
 pub(super) const RSP: u8 = 4;
+pub(super) const RBP: u8 = 5;
 pub(super) const RDI: u8 = 7;
 
 /// Registers that a called function may change: the System V ABI, 3.2.1.
