@@ -1,5 +1,5 @@
-//! The loop of a server on AArch64, under QEMU's user-mode emulation: a Neoverse N1 is measured, described from its records, loaded,
-//! set beside what was measured, and simulated, by the command as it is built for AArch64.
+//! The loop of a server on AArch64, under QEMU's user-mode emulation: a Neoverse N1 is measured, described from its records (by this
+//! computer's command), loaded, set beside what was measured, and simulated, by the command as it is built for AArch64.
 //!
 //! Skipped, with a line that says so, where the Rust target or the emulator is missing. An emulator has its own idea of time: figures
 //! are asserted to be there, and to be figures.
@@ -16,6 +16,7 @@ mod emulator;
 
 use std::fs;
 use std::path::Path;
+use std::process::Output;
 
 use builder::{Computer, Place};
 use common::ccnuma_in;
@@ -37,30 +38,33 @@ struct Emulated {
 }
 
 impl Emulated {
-    /// What the command built for AArch64 prints when its arguments are the words of `line`, once it has been found to measure
-    /// everything and to end well. By an emulator's time a description need not be confirmed.
+    /// What the command built for AArch64 prints when its arguments are the words of `line`.
     #[track_caller]
     fn run(&self, line: &str) -> String {
         let mut command = self.emulator.program("ccnuma", self.computer.root());
         command.args(line.split_whitespace()).current_dir(self.folder.path());
-        let output = command.output().expect("the emulator was there a moment ago");
-        let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        let well = output.status.success() || errors.contains("NOT CONFIRMED");
-        assert!(well && !errors.contains("not measured"), "ccnuma {line}: {}\n{errors}\n{text}", output.status);
-        text.into_owned()
+        printed(line, &command.output().expect("the emulator was there a moment ago"))
     }
 
     /// What this computer's command prints in the same folder.
     #[track_caller]
     fn run_here(&self, line: &str) -> String {
-        let output = ccnuma_in(self.folder.path(), line);
-        assert_eq!(output.status.code(), Some(0), "ccnuma {line}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).into_owned()
+        printed(line, &ccnuma_in(self.folder.path(), line))
     }
 
     fn text(&self, file: &str) -> String {
         fs::read_to_string(self.folder.path().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
     }
+}
+
+/// What a command has printed, once it has been found to measure everything and to end well. By an emulator's time a description need
+/// not be confirmed.
+#[track_caller]
+fn printed(line: &str, output: &Output) -> String {
+    let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let well = output.status.success() || errors.contains("NOT CONFIRMED");
+    assert!(well && !errors.contains("not measured"), "ccnuma {line}: {}\n{errors}\n{text}", output.status);
+    text.into_owned()
 }
 
 /// The records among lines of text.
@@ -176,7 +180,8 @@ fn a_neoverse_is_measured_described_loaded_and_simulated() {
     let records = rows(&emulated.text("all.jsonl"));
     check_records(&records, cores);
 
-    emulated.run("fit all.jsonl --machine-out mine.toml");
+    // A fit simulates for as long as an emulator would take minutes for.
+    emulated.run_here("fit all.jsonl --machine-out mine.toml");
     check_description(&emulated.text("mine.toml"), cores);
     assert!(emulated.run("machines show mine.toml").contains("as measured: Neoverse-N1"));
     check_against(&rows(&emulated.run_here("bench -m mine.toml --against all.jsonl --json")), &records);

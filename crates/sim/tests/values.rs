@@ -54,6 +54,18 @@ fn lists_are_walked_one_element_after_another() {
     assert!((1.8..2.1).contains(&(list / halves)), "a load of each pair waits for the other: {list} and {halves} ns");
 }
 
+/// References wait for as many misses as there are fill buffers; miss registers beyond are for what a prefetcher requests.
+#[test]
+fn references_have_the_misses_of_the_fill_buffers() {
+    let [four, buffers, sixteen] = [("4", "0"), ("16", "4"), ("16", "0")].map(|(misses, buffers)| {
+        let changes =
+            [("processor.outstanding_misses", misses), ("processor.fill_buffers", buffers), ("prefetch", "none")];
+        each(&machine("xeon-8180-2s", &changes), |_| 0)
+    });
+    assert_eq!(buffers.to_bits(), four.to_bits(), "{buffers} and {four} ns");
+    assert!(four > 3.0 * sixteen, "{four} and {sixteen} ns");
+}
+
 /// Loads that wait for their addresses have no miss registers, so that others use all of them.
 #[test]
 fn waiting_loads_leave_miss_registers_to_others() {

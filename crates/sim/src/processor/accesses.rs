@@ -277,7 +277,7 @@ impl Processor {
         let copy = CachedCopy::of(held);
         let id = match self.follows_miss() {
             true => self.misses.free_entry(self.time)?,
-            false => self.free_miss(access.writes(), copy.state.rights() == Rights::Read)?,
+            false => self.free_miss(true, access.writes(), copy.state.rights() == Rights::Read)?,
         };
         self.writeback_room()?;
         let place = match held {
@@ -295,7 +295,7 @@ impl Processor {
 
     /// An access to a line with an outstanding miss joins the miss.
     fn join_miss(&mut self, id: MissId, block: u64, access: Access) -> Result<(), Wait> {
-        self.demand_prefetched(id, block);
+        self.demand_prefetched(id, block)?;
         let Some(miss) = self.miss(id) else { return Err(Wait::AnyMiss) };
         // A store around the caches brings no line.
         if miss.around {

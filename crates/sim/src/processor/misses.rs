@@ -124,6 +124,7 @@ struct Taken {
     until: Time,
     upgrade: bool,
     writes: bool,
+    demanded: bool,
 }
 
 /// The address of an unused miss register; no line has it.
@@ -139,6 +140,8 @@ pub(super) struct Misses {
     /// from the first one on.
     waiting: usize,
     registers: usize,
+    /// Of the registers, those that references may wait for.
+    buffers: usize,
     taken: Vec<Taken>,
     entries: Vec<Option<Miss>>,
 }
@@ -167,13 +170,14 @@ impl Miss {
 }
 
 impl Misses {
-    /// `registers` free miss registers.
-    pub(super) fn new(registers: usize) -> Self {
+    /// `registers` free miss registers, `buffers` of which serve references.
+    pub(super) fn new(registers: usize, buffers: usize) -> Self {
         Self {
             lines: vec![NO_LINE; registers],
             outstanding: 0,
             waiting: 0,
             registers,
+            buffers,
             taken: vec![Taken::default(); registers],
             entries: vec![None; registers],
         }
@@ -212,7 +216,7 @@ impl Misses {
     /// The oldest miss that only a miss register is missing for, if one is free, and since when it is ready; it has it then.
     #[inline]
     pub(super) fn next_ready(&mut self) -> Option<(MissId, Time)> {
-        if self.waiting == 0 || usize::from(self.outstanding) - self.waiting >= self.registers {
+        if self.waiting == 0 || usize::from(self.outstanding) - self.waiting >= self.registers || !self.has_buffer() {
             return None;
         }
         let ready = |(id, miss): (MissId, &Miss)| match miss.waiting {
@@ -222,6 +226,13 @@ impl Misses {
         let (_, id, time) = self.iter().filter_map(ready).min_by_key(|&(tag, ..)| tag.0)?;
         self.waiting -= 1;
         Some((id, time))
+    }
+
+    /// Whether a fill buffer is free, for a reference that waits for a miss.
+    #[inline]
+    pub(super) fn has_buffer(&self) -> bool {
+        let holds = |miss: &&Miss| miss.demanded && miss.waiting == Waiting::No;
+        self.buffers >= self.registers || self.entries.iter().flatten().filter(holds).count() < self.buffers
     }
 
     #[inline]
@@ -260,7 +271,8 @@ impl Misses {
         let miss = self.entries[usize::from(id.0)].take()?;
         self.lines[usize::from(id.0)] = NO_LINE;
         self.outstanding -= 1;
-        self.taken[usize::from(id.0)] = Taken { until, upgrade: miss.upgrade, writes: miss.writes };
+        self.taken[usize::from(id.0)] =
+            Taken { until, upgrade: miss.upgrade, writes: miss.writes, demanded: miss.demanded };
         Some(miss)
     }
 }
@@ -288,19 +300,19 @@ impl Processor {
     }
 
     /// A free miss register for the access, a store or write prefetch if `writes`, an upgrade if `upgrade`; or the
-    /// event to wait for.
+    /// event to wait for. References need a fill buffer, too; the prefetcher's requests do not.
     #[inline]
-    pub(super) fn free_miss(&self, writes: bool, upgrade: bool) -> Result<MissId, Wait> {
+    pub(super) fn free_miss(&self, demanded: bool, writes: bool, upgrade: bool) -> Result<MissId, Wait> {
         let misses = &self.misses;
-        let (mut free, mut busy, mut stores, mut upgrades) = (None, 0, 0, 0);
+        let (mut free, mut busy, mut demands, mut stores, mut upgrades) = (None, 0, 0, 0, 0);
         let mut soonest: Option<Time> = None;
         for (number, taken) in misses.taken.iter().enumerate() {
-            let (is_store, is_upgrade) = match &misses.entries[number] {
+            let (is_demanded, is_store, is_upgrade) = match &misses.entries[number] {
                 Some(miss) if miss.waiting != Waiting::No => continue,
-                Some(miss) => (miss.writes, miss.upgrade),
+                Some(miss) => (miss.demanded, miss.writes, miss.upgrade),
                 None if taken.until > self.time => {
                     soonest = Some(soonest.map_or(taken.until, |soonest| soonest.min(taken.until)));
-                    (taken.writes, taken.upgrade)
+                    (taken.demanded, taken.writes, taken.upgrade)
                 }
                 None => {
                     free = free.or(Some(MissId(number as u8)));
@@ -308,10 +320,12 @@ impl Processor {
                 }
             };
             busy += 1;
+            demands += usize::from(is_demanded);
             stores += usize::from(is_store);
             upgrades += usize::from(is_upgrade);
         }
         let full = busy >= misses.registers
+            || demanded && demands >= misses.buffers
             || writes && stores >= self.timing.stores
             || upgrade && upgrades >= self.timing.upgrades;
         match free {

@@ -229,7 +229,7 @@ impl Processor {
             walks: Walks::new(timing.walkers),
             translations: Translations::default(),
             buses: Default::default(),
-            misses: Misses::new(timing.misses),
+            misses: Misses::new(timing.misses, timing.fill_buffers),
             unacknowledged: 0,
             stores: WriteBuffer::new(timing.write_buffer),
             prefetching: timing.prefetcher.map(|spec| Box::new(Prefetching::new(spec))),

@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 use units::{LineAddr, Time};
 
 use super::misses::Waiting;
-use super::{Miss, MissId, PostKind, Processor};
+use super::{Miss, MissId, PostKind, Processor, Wait};
 use crate::account::{MissTag, Service};
 use crate::part::{CachedCopy, Place, Prefetcher, PrefetcherSpec, Reference};
 
@@ -75,7 +75,7 @@ impl Processor {
         if self.writeback_room().is_err() {
             return false;
         }
-        let Ok(id) = self.free_miss(false, false) else { return false };
+        let Ok(id) = self.free_miss(false, false, false) else { return false };
         let Some(place) = self.make_room(self.timing.outermost, line) else { return false };
         if let Some(prefetching) = &mut self.prefetching {
             prefetching.unused.insert(line);
@@ -130,13 +130,20 @@ impl Processor {
     }
 
     /// A reference to `block` joins miss `id`: what the prefetcher requested is the reference's from now on.
+    ///
+    /// # Errors
+    /// The event to wait for, if no fill buffer is free for it.
     #[inline]
-    pub(super) fn demand_prefetched(&mut self, id: MissId, block: u64) {
-        if let Some(miss) = self.miss_mut(id)
-            && miss.stays_outside()
-        {
-            (miss.demanded, miss.block) = (true, block);
+    pub(super) fn demand_prefetched(&mut self, id: MissId, block: u64) -> Result<(), Wait> {
+        if self.miss(id).is_some_and(Miss::stays_outside) {
+            if !self.misses.has_buffer() {
+                return Err(Wait::AnyMiss);
+            }
+            if let Some(miss) = self.miss_mut(id) {
+                (miss.demanded, miss.block) = (true, block);
+            }
         }
+        Ok(())
     }
 
     /// Counts the first reference to a prefetched line. Returns whether it was that.

@@ -48,6 +48,8 @@ pub struct ProcessorTiming {
     pub window: u64,
     /// Misses outstanding at once.
     pub misses: usize,
+    /// Those among them that references wait for, at most.
+    pub fill_buffers: usize,
     /// Stores among them, at most.
     pub stores: usize,
     /// Upgrades among the stores, at most.
@@ -139,6 +141,10 @@ impl ProcessorTiming {
             threads: processor.threads as usize,
             window: u64::from(processor.instruction_window),
             misses: processor.outstanding_misses as usize,
+            fill_buffers: match processor.fill_buffers {
+                0 => processor.outstanding_misses as usize,
+                buffers => buffers as usize,
+            },
             stores: processor.outstanding_stores as usize,
             upgrades: processor.outstanding_upgrades as usize,
             upgrade_blocks_loads: processor.upgrade_blocks_loads,

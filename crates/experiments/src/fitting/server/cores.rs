@@ -7,6 +7,8 @@ struct Core {
     name: &'static str,
     window: u32,
     width: u32,
+    /// Misses that references of the primary cache wait for at once: line fill buffers, AMD's miss address buffers; 0 if unpublished.
+    fill_buffers: u32,
     /// Entries of the two levels of the data TLB for small pages.
     translations: [u32; 2],
     walkers: u32,
@@ -17,28 +19,28 @@ struct Core {
 
 const fn core(
     name: &'static str,
-    (window, width): (u32, u32),
+    (window, width, fill_buffers): (u32, u32, u32),
     translations: [u32; 2],
     walkers: u32,
     operations: &'static str,
     source: &'static str,
 ) -> Core {
-    Core { name, window, width, translations, walkers, operations, source }
+    Core { name, window, width, fill_buffers, translations, walkers, operations, source }
 }
 
 /// Names as discovery gives them.
 const KNOWN: &[Core] = &[
-    core("Haswell", (192, 4), [64, 1024], 1, "xeon-e5-2699v3-2s", "WikiChip"),
-    core("Broadwell", (192, 4), [64, 1536], 2, "xeon-e5-2699v3-2s", "WikiChip"),
-    core("Skylake", (224, 4), [64, 1536], 2, "xeon-8180-2s", "WikiChip"),
-    core("Sunny Cove", (352, 5), [64, 2048], 2, "xeon-8360y-2s", "WikiChip"),
-    core("Golden Cove", (512, 6), [96, 2048], 4, "xeon-8480-2s", "Intel, Hot Chips 2021"),
-    core("Raptor Cove", (512, 6), [96, 2048], 4, "xeon-8480-2s", "as Golden Cove"),
-    core("Zen", (192, 5), [64, 1536], 2, "epyc-7702-2s", "WikiChip"),
-    core("Zen 2", (224, 5), [64, 2048], 2, "epyc-7702-2s", "WikiChip"),
-    core("Zen 3", (256, 6), [64, 2048], 6, "epyc-7702-2s", "AMD, Hot Chips 2021"),
-    core("Zen 4", (320, 6), [72, 3072], 6, "epyc-9654-2s", "AMD, Hot Chips 2023"),
-    core("Zen 5", (448, 8), [96, 4096], 6, "epyc-9654-2s", "AMD, Hot Chips 2024"),
+    core("Haswell", (192, 4, 10), [64, 1024], 1, "xeon-e5-2699v3-2s", "WikiChip"),
+    core("Broadwell", (192, 4, 10), [64, 1536], 2, "xeon-e5-2699v3-2s", "WikiChip"),
+    core("Skylake", (224, 4, 12), [64, 1536], 2, "xeon-8180-2s", "WikiChip"),
+    core("Sunny Cove", (352, 5, 12), [64, 2048], 2, "xeon-8360y-2s", "WikiChip"),
+    core("Golden Cove", (512, 6, 16), [96, 2048], 4, "xeon-8480-2s", "Intel, Hot Chips 2021"),
+    core("Raptor Cove", (512, 6, 16), [96, 2048], 4, "xeon-8480-2s", "as Golden Cove"),
+    core("Zen", (192, 5, 22), [64, 1536], 2, "epyc-7702-2s", "WikiChip"),
+    core("Zen 2", (224, 5, 22), [64, 2048], 2, "epyc-7702-2s", "WikiChip"),
+    core("Zen 3", (256, 6, 24), [64, 2048], 6, "epyc-7702-2s", "AMD, Hot Chips 2021"),
+    core("Zen 4", (320, 6, 24), [72, 3072], 6, "epyc-9654-2s", "AMD, Hot Chips 2023"),
+    core("Zen 5", (448, 8, 0), [96, 4096], 6, "epyc-9654-2s", "AMD, Hot Chips 2024"),
 ];
 
 /// Sets what is published of cores of this `microarchitecture`; nothing if it is not known.
@@ -48,6 +50,7 @@ pub(super) fn set(values: &mut Values, microarchitecture: Option<&str>) {
     for (table, key, value) in [
         ("processor", "instruction_window", core.window),
         ("processor", "issue_width", core.width),
+        ("processor", "fill_buffers", core.fill_buffers),
         ("tlb", "entries", first),
         ("tlb", "second_entries", second),
     ] {

@@ -10,8 +10,8 @@ use super::super::branches::{Callee, Target, target};
 use super::operation::{Latencies, Operation, Unit, clears, moves, operation, replaces};
 use super::origin::{Found, Origin, Origins, Pointer, WORDS};
 use super::place::{
-    Address, BASES, FLAGS, FLOAT_UNIT, INTEGER_UNIT, Place, RAX, RBP, RDI, REGISTERS, RSP, Root, VECTORS, Word, address,
-    changed_by_calls, register,
+    Address, BASES, FLAGS, FLOAT_UNIT, INTEGER_UNIT, Place, RAX, RBP, RDI, REGISTERS, RSP, Root, VECTORS, Word,
+    address, changed_by_calls, register,
 };
 
 /// A result by its number: first what registers hold when the block begins, by [`super::place`].
@@ -186,7 +186,8 @@ impl<'l> Reader<'l> {
         };
         let Value { id, at } = self.registers[RDI as usize];
         self.announced.push((at, bytes));
-        self.origins.refer(site, id);
+        let address = self.origins.of(id).join(self.held_at(at));
+        self.origins.refer(site, address);
         if callee == Callee::Callback {
             self.forget(RAX);
         }
@@ -266,6 +267,14 @@ impl<'l> Reader<'l> {
         value
     }
 
+    /// What the value of a word of the stack comes from: a load of it waits for what was stored, as for its address.
+    fn held_at(&mut self, at: Address) -> Origin {
+        match self.words.iter().rev().find(|(known, ..)| *known == at) {
+            Some(&(_, value, _)) => self.origins.of(value.id),
+            None => self.stack_word(at).map_or(Origin::NOTHING, Origin::of_place),
+        }
+    }
+
     /// The place of a word of the stack among a block's.
     fn stack_word(&mut self, at: Address) -> Option<u8> {
         let from = match at.root {
@@ -280,7 +289,8 @@ impl<'l> Reader<'l> {
     fn held(&mut self) -> Vec<(u8, Origin)> {
         let mut held: Vec<_> =
             (0..WORDS).map(|number| (number, self.origins.of(self.registers[number as usize].id))).collect();
-        let stored: Vec<_> = self.words.iter().filter(|(.., stored)| *stored).map(|&(at, value, _)| (at, value)).collect();
+        let stored: Vec<_> =
+            self.words.iter().filter(|(.., stored)| *stored).map(|&(at, value, _)| (at, value)).collect();
         for (at, value) in stored {
             if let Some(word) = self.stack_word(at) {
                 held.push((word, self.origins.of(value.id)));

@@ -63,7 +63,7 @@ pub enum Pointer {
 pub struct Referred {
     /// Where the call returns that announces it.
     pub site: usize,
-    /// What its address is computed from.
+    /// What its address is computed from, and what was stored last if it is to a word of the stack.
     pub address: Origin,
 }
 
@@ -113,9 +113,9 @@ impl Found {
         self.of[id] = origin;
     }
 
-    /// The call that returns to `site` announces a reference to an address that is the result `id`.
-    pub(super) fn refer(&mut self, site: usize, id: usize) {
-        self.references.push(Referred { site, address: self.of(id) });
+    /// The call that returns to `site` announces a reference that waits for what `address` comes from.
+    pub(super) fn refer(&mut self, site: usize, address: Origin) {
+        self.references.push(Referred { site, address });
     }
 
     /// The word `offset` bytes from what a pointer holds when the block begins; none if there are too many.

@@ -246,11 +246,35 @@ fn a_word_of_the_stack_keeps_what_it_comes_from() {
     // rdi = rbx; announced; rax = [rbx]; [rsp + 8] = rax; and the other way round.
     let store_rax: &[u8] = &[0x48, 0x89, 0x44, 0x24, 0x08];
     let stored = origins(&[MOV_RDI_RBX, &call(3), MOV_RAX_AT_RBX, store_rax]);
-    assert_eq!(stored.words, [8]);
+    assert_eq!(stored.words, [(Pointer::Stack, 8)]);
     assert!(stored.exits.contains(&(WORDS, Origin::of_reference(0))), "{:?}", stored.exits);
     let load_rdi: &[u8] = &[0x48, 0x8b, 0x7c, 0x24, 0x08];
     let loaded = origins(&[load_rdi, &call(5)]);
-    assert_eq!((&loaded.words[..], loaded.references[0].address), (&[8][..], Origin::of_place(WORDS)));
+    assert_eq!(
+        (&loaded.words[..], loaded.references[0].address),
+        (&[(Pointer::Stack, 8)][..], Origin::of_place(WORDS))
+    );
+}
+
+#[test]
+fn a_word_that_is_loaded_twice_is_one_address() {
+    // Code that is not optimised: rax = [rbp - 8]; rdi = rax; announced; rax = [rbp - 8]; rax = [rax]; [rbp - 8] = rax.
+    let load_word: &[u8] = &[0x48, 0x8b, 0x45, 0xf8];
+    let (mov_rdi_rax, load, store_word) =
+        (&[0x48, 0x89, 0xc7][..], &[0x48, 0x8b, 0x00][..], &[0x48, 0x89, 0x45, 0xf8][..]);
+    let found = origins(&[load_word, mov_rdi_rax, &call(7), load_word, load, store_word]);
+    assert_eq!(found.words, [(Pointer::Frame, -8)]);
+    assert_eq!(found.references[0].address, Origin::of_place(WORDS));
+    assert!(found.exits.contains(&(WORDS, Origin::of_reference(0))), "{:?}", found.exits);
+}
+
+#[test]
+fn a_load_of_a_word_waits_for_what_was_stored() {
+    // rdi = rbp - 8; announced; as clang announces local variables where it does not optimise.
+    let lea_rdi: &[u8] = &[0x48, 0x8d, 0x7d, 0xf8];
+    let found = origins(&[lea_rdi, &call(4)]);
+    assert_eq!(found.words, [(Pointer::Frame, -8)]);
+    assert_eq!(found.references[0].address, Origin::of_place(5).join(Origin::of_place(WORDS)));
 }
 
 #[test]

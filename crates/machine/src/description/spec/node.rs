@@ -62,6 +62,9 @@ section! {
         issue_width: u32 = "issue_width", count(1, 16);
         /// Cache misses outstanding at once.
         outstanding_misses: u32 = "outstanding_misses", count(1, MOST_MISSES);
+        /// Maximum of those that references wait for: the primary cache's fill buffers. What a prefetcher has requested takes none
+        /// before a reference waits for it, too. 0: as many as misses.
+        fill_buffers: u32 = "fill_buffers", count(0, MOST_MISSES), or 0;
         /// Maximum of misses and upgrades for stores among them.
         outstanding_stores: u32 = "outstanding_stores", count(1, MOST_MISSES);
         /// Maximum of upgrades among those for stores.
