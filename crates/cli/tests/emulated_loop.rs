@@ -49,7 +49,16 @@ impl Emulated {
     /// What this computer's command prints in the same folder.
     #[track_caller]
     fn run_here(&self, line: &str) -> String {
-        printed(line, &ccnuma_in(self.folder.path(), line))
+        let output = ccnuma_in(self.folder.path(), line);
+        assert_eq!(output.status.code(), Some(0), "ccnuma {line}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// This computer's command describes what was measured: a fit simulates, for minutes where it is emulated.
+    #[track_caller]
+    fn describe_here(&self) {
+        let line = "fit all.jsonl --machine-out mine.toml";
+        printed(line, &ccnuma_in(self.folder.path(), line));
     }
 
     fn text(&self, file: &str) -> String {
@@ -180,8 +189,7 @@ fn a_neoverse_is_measured_described_loaded_and_simulated() {
     let records = rows(&emulated.text("all.jsonl"));
     check_records(&records, cores);
 
-    // A fit simulates for as long as an emulator would take minutes for.
-    emulated.run_here("fit all.jsonl --machine-out mine.toml");
+    emulated.describe_here();
     check_description(&emulated.text("mine.toml"), cores);
     assert!(emulated.run("machines show mine.toml").contains("as measured: Neoverse-N1"));
     check_against(&rows(&emulated.run_here("bench -m mine.toml --against all.jsonl --json")), &records);

@@ -50,13 +50,15 @@ pub(super) fn set(values: &mut Values, microarchitecture: Option<&str>) {
     for (table, key, value) in [
         ("processor", "instruction_window", core.window),
         ("processor", "issue_width", core.width),
-        ("processor", "fill_buffers", core.fill_buffers),
         ("tlb", "entries", first),
         ("tlb", "second_entries", second),
     ] {
         values.set(table, key, value, format!("announced: {} ({})", core.name, core.source));
     }
     values.set("tlb", "walkers", core.walkers, format!("assumed for {}", core.name));
+    if core.fill_buffers > 0 {
+        values.set("processor", "fill_buffers", core.fill_buffers, format!("assumed for {}", core.name));
+    }
     for (key, value) in operations(core.operations) {
         values.set("latency", &key, value, format!("assumed for {}: {}", core.name, core.operations));
     }

@@ -250,9 +250,14 @@ impl<'l> Reader<'l> {
         self.announced.iter().rposition(within)
     }
 
+    /// The value that this block has loaded or stored at `at`.
+    fn known(&self, at: Address) -> Option<Value> {
+        self.words.iter().rev().find(|(known, ..)| *known == at).map(|&(_, value, _)| value)
+    }
+
     /// The value that was stored last at `at`: in this block, or before it.
     fn stored(&mut self, at: Address) -> Value {
-        if let Some(&(_, value, _)) = self.words.iter().rev().find(|(known, ..)| *known == at) {
+        if let Some(value) = self.known(at) {
             return value;
         }
         let found = self.fresh();
@@ -269,8 +274,8 @@ impl<'l> Reader<'l> {
 
     /// What the value of a word of the stack comes from: a load of it waits for what was stored, as for its address.
     fn held_at(&mut self, at: Address) -> Origin {
-        match self.words.iter().rev().find(|(known, ..)| *known == at) {
-            Some(&(_, value, _)) => self.origins.of(value.id),
+        match self.known(at) {
+            Some(value) => self.origins.of(value.id),
             None => self.stack_word(at).map_or(Origin::NOTHING, Origin::of_place),
         }
     }
