@@ -1,33 +1,87 @@
-//! The schedule of SPLASH-2's program: blocks fan out. Whoever has completed a block puts it into the queues of those who need it; each
-//! makes the products of its own blocks as their factors come, and completes a block when all products are subtracted and the
-//! diagonal block of its panel is there.
+//! The schedule of SPLASH-2's program: blocks fan out. Each thread completes its subtrees, and sends what they contribute to the owners of
+//! the blocks above. A completed block is sent to the threads in its row and its column of their grid; each makes the products of its own
+//! blocks as their factors come, and completes a block when all products are subtracted and the diagonal block of its panel is there.
 
 use super::TASK;
-use super::blocks::{Blocks, Factor, Name};
+use super::blocks::{Blocks, Name};
+use super::descriptors::Descriptors;
+use super::panels::Panels;
+use super::products::Factor;
+use super::symbolic::Symbolic;
+use super::updates::{Update, Updates};
 use crate::Blocks as Lines;
 use crate::parallel::{Array, Locks};
 use crate::program::{RegionPlan, Shape};
 use crate::thread::Thread;
 
-/// The queues of all threads: of each, how many blocks were put in, in a line of its own, and their names. None is taken out of
-/// memory: there is room for all that will ever come.
+/// A message to a thread: a block of the factor is there, or a part of what a subtree contributes.
+#[derive(Clone, Copy)]
+enum Message {
+    Block(Name),
+    /// The subtree, and the changes of its root whose rows the part has.
+    Part(usize, (usize, usize)),
+}
+
+/// The mark of a part in the first half of a message.
+const PART: u32 = 1 << 31;
+
+impl Message {
+    fn packed(self) -> (u32, u32) {
+        match self {
+            Self::Block((panel, block)) => (panel as u32, block as u32),
+            Self::Part(subtree, (lower, upper)) => (PART | subtree as u32, (lower as u32) << 16 | upper as u32),
+        }
+    }
+
+    fn from((first, second): (u32, u32)) -> Self {
+        if first & PART == 0 {
+            Self::Block((first as usize, second as usize))
+        } else {
+            Self::Part((first ^ PART) as usize, ((second >> 16) as usize, (second & 0xffff) as usize))
+        }
+    }
+}
+
+/// The queues of all threads: of each, how many messages were put in, in a line of its own, and these. None is taken out of memory: there
+/// is room for all that will ever come.
 pub struct BlockQueues<'r, R> {
     region: &'r R,
     lines: Lines,
     locks: Locks<'r, R>,
+    /// How many messages each thread receives.
+    counts: Vec<usize>,
 }
 
-/// Room for the blocks of the thread that needs most.
-fn lines(shape: &Shape, blocks: &Blocks) -> Lines {
-    let mut tasks = vec![0_usize; shape.threads()];
+/// What threads have besides queues.
+pub struct Parts<'r, R> {
+    pub panels: Panels<'r, R>,
+    pub factor: Factor<'r, R>,
+    pub descriptors: Descriptors<'r, R>,
+    pub updates: &'r Updates,
+    /// The region of the updates.
+    pub contributed: &'r R,
+}
+
+/// How many messages each thread receives.
+fn counts(shape: &Shape, symbolic: &Symbolic, blocks: &Blocks, updates: &Updates) -> Vec<usize> {
+    let mut counts = vec![0; shape.threads()];
     for name in blocks.names() {
-        blocks.needed_by(name).into_iter().for_each(|thread| tasks[thread] += 1);
+        blocks.receivers(name).for_each(|thread| counts[thread] += 1);
     }
-    let most = tasks.into_iter().max().unwrap_or(0);
+    for update in &updates.of {
+        let parts = blocks.parts(&symbolic.panels[update.root].changes);
+        parts.for_each(|(_, _, target)| counts[blocks.owner(target)] += 1);
+    }
+    counts
+}
+
+/// Room for the messages of the thread that receives most.
+fn lines(shape: &Shape, counts: &[usize]) -> Lines {
+    let most = counts.iter().copied().max().unwrap_or(0);
     Lines::new(shape, 1 + most.div_ceil(shape.line_words))
 }
 
-/// What a thread has of a panel of the factor.
+/// What a thread has received of a panel of the factor.
 #[derive(Clone, Default)]
 struct Here {
     diagonal: bool,
@@ -35,111 +89,194 @@ struct Here {
     blocks: Vec<usize>,
 }
 
-/// What a thread still has to do.
-struct Left {
+/// A thread with what it works on.
+struct Worker<'w, 'r, T: Thread> {
+    queues: &'w BlockQueues<'r, T::Region>,
+    parts: &'w Parts<'r, T::Region>,
     number: usize,
-    /// By panel and block, the products that its own wait for.
-    products: Vec<Vec<usize>>,
     here: Vec<Here>,
-    /// Its blocks that are no part of the factor yet.
-    blocks: usize,
+    thread: &'w mut T,
 }
 
 impl<'r, R> BlockQueues<'r, R> {
     /// The region of the queues, each on the node of its thread.
-    pub fn plan(shape: &Shape, blocks: &Blocks) -> RegionPlan {
-        lines(shape, blocks).plan(shape.homes.iter().copied())
+    pub fn plan(shape: &Shape, symbolic: &Symbolic, blocks: &Blocks, updates: &Updates) -> RegionPlan {
+        lines(shape, &counts(shape, symbolic, blocks, updates)).plan(shape.homes.iter().copied())
     }
 
     /// The queues in `region`, with locks in `locks`.
-    pub fn new(shape: &Shape, blocks: &Blocks, region: &'r R, locks: &'r R) -> Self {
-        Self { region, lines: lines(shape, blocks), locks: Locks::new(shape, locks, shape.threads()) }
+    pub fn new(shape: &Shape, parts: &Parts<'r, R>, region: &'r R, locks: &'r R) -> Self {
+        let Parts { panels, factor, updates, .. } = parts;
+        let counts = counts(shape, panels.symbolic, factor.blocks, updates);
+        let locks = Locks::new(shape, locks, shape.threads());
+        Self { region, lines: lines(shape, &counts), locks, counts }
     }
 
     fn count_at(&self, owner: usize) -> usize {
         self.lines.word(owner, 0)
     }
 
-    fn tasks(&self, owner: usize) -> Array<'r, R, (u32, u32)> {
+    fn messages(&self, owner: usize) -> Array<'r, R, (u32, u32)> {
         Array::from(self.region, self.lines.word(owner, 1))
     }
 
-    fn put<T: Thread<Region = R>>(&self, owner: usize, (panel, block): Name, thread: &mut T) {
+    fn put<T: Thread<Region = R>>(&self, owner: usize, message: Message, thread: &mut T) {
         self.locks.critical(thread, owner, |thread| {
             let count = thread.load(self.region, self.count_at(owner));
-            self.tasks(owner).store(thread, count as usize, (panel as u32, block as u32));
+            self.messages(owner).store(thread, count as usize, message.packed());
             thread.instructions(TASK);
             thread.store_release(self.region, self.count_at(owner), count + 1);
         });
     }
 
-    /// Does a thread's part, until its blocks are complete.
-    pub fn factor<T: Thread<Region = R>>(&self, number: usize, factor: &Factor<'_, R>, thread: &mut T) {
-        let blocks = factor.blocks;
-        let own: Vec<Name> = blocks.names().into_iter().filter(|&name| blocks.owner(name) == number).collect();
-        let mut left = Left {
-            number,
-            products: blocks.of.iter().map(|of| of.iter().map(|block| block.products).collect()).collect(),
-            here: vec![Here::default(); blocks.of.len()],
-            blocks: own.len(),
-        };
-        for name in own {
-            self.complete(name, factor, &mut left, thread);
-        }
+    /// Does a thread's part: its subtrees, and what its messages ask for, until it has received all.
+    pub fn factor<T: Thread<Region = R>>(&self, parts: &Parts<'r, R>, thread: &mut T) {
+        let number = thread.number();
+        let here = vec![Here::default(); parts.factor.blocks.of.len()];
+        let mut worker = Worker { queues: self, parts, number, here, thread };
+        worker.complete_subtrees();
+        worker.complete_first();
         let (mut taken, mut count) = (0, 0);
-        while left.blocks > 0 {
-            if taken == count {
-                count = thread.load_acquire(self.region, self.count_at(number));
+        while taken < self.counts[number] {
+            if taken as u64 == count {
+                count = worker.thread.load_acquire(self.region, self.count_at(number));
             }
-            if taken == count {
-                count = thread.await_change(self.region, self.count_at(number), count);
+            if taken as u64 == count {
+                count = worker.thread.await_change(self.region, self.count_at(number), count);
                 continue;
             }
-            let (panel, block) = self.tasks(number).load(thread, taken as usize);
+            let message = Message::from(self.messages(number).load(worker.thread, taken));
             taken += 1;
-            thread.instructions(TASK);
-            self.arrive((panel as usize, block as usize), factor, &mut left, thread);
+            worker.thread.instructions(TASK);
+            match message {
+                Message::Block(name) => worker.receive(name),
+                Message::Part(subtree, changes) => worker.receive_part(subtree, changes),
+            }
+        }
+    }
+}
+
+impl<T: Thread> Worker<'_, '_, T> {
+    /// Completes the thread's subtrees, and sends what each contributes.
+    fn complete_subtrees(&mut self) {
+        let Parts { panels, updates, contributed, factor, .. } = self.parts;
+        let number = self.number;
+        let own = |panel: &usize| panels.domains.owner(*panel) == Some(number);
+        let mut own = (0..panels.symbolic.panels.len()).filter(own).peekable();
+        for (subtree, update) in updates.of.iter().enumerate().filter(|(_, update)| update.owner == number) {
+            for word in update.words() {
+                self.thread.store(contributed, word, 0.0_f64.to_bits());
+            }
+            // The panels of a subtree follow each other up to its root.
+            while let Some(panel) = own.next_if(|&panel| panel <= update.root) {
+                self.complete_own(panel, update);
+            }
+            for (lower, upper, target) in factor.blocks.parts(&panels.symbolic.panels[update.root].changes) {
+                let owner = factor.blocks.owner(target);
+                self.queues.put(owner, Message::Part(subtree, (lower, upper)), self.thread);
+            }
         }
     }
 
+    /// Completes a panel of an own subtree, and subtracts its products from those above it there, and from what the subtree contributes.
+    fn complete_own(&mut self, panel: usize, update: &Update) {
+        let Parts { panels, contributed, .. } = self.parts;
+        panels.complete(panel, self.thread);
+        for (change, (target, places)) in panels.symbolic.panels[panel].changes.iter().enumerate() {
+            if panels.domains.owner(*target).is_none() {
+                let result = (update.rows.clone(), *contributed);
+                panels.contribute(panel, places.start, result, |row, column| update.word(row, column), self.thread);
+                break;
+            }
+            panels.change(panel, change, self.thread);
+        }
+    }
+
+    /// Completes those diagonal blocks that nothing is subtracted from.
+    fn complete_first(&mut self) {
+        for name in (0..self.here.len()).map(|panel| (panel, 0)) {
+            let blocks = self.parts.factor.blocks;
+            if !blocks.of[name.0].is_empty()
+                && blocks.owner(name) == self.number
+                && self.parts.descriptors.left(name, self.thread) == 0
+            {
+                self.complete(name);
+            }
+        }
+    }
+
+    /// A part of what a subtree contributes has come.
+    fn receive_part(&mut self, subtree: usize, (lower, upper): (usize, usize)) {
+        let Parts { panels, factor, descriptors, updates, contributed } = self.parts;
+        let update = &updates.of[subtree];
+        let changes = &panels.symbolic.panels[update.root].changes;
+        let target = descriptors.find(changes[lower].0, changes[upper].0, self.thread);
+        factor.add_update((update, contributed), (lower, upper), target, self.thread);
+        self.count_down(target);
+    }
+
     /// A block of the factor has come.
-    fn arrive<T: Thread<Region = R>>(&self, name: Name, factor: &Factor<'_, R>, left: &mut Left, thread: &mut T) {
-        let ((panel, number), blocks) = (name, factor.blocks);
+    fn receive(&mut self, name: Name) {
+        let ((panel, number), Parts { factor, descriptors, .. }) = (name, self.parts);
+        descriptors.look_up(name, self.thread);
         if number == 0 {
-            left.here[panel].diagonal = true;
-            for other in 1..blocks.of[panel].len() {
-                if blocks.owner((panel, other)) == left.number {
-                    self.complete((panel, other), factor, left, thread);
+            self.here[panel].diagonal = true;
+            for other in (1..factor.blocks.of[panel].len()).map(|other| (panel, other)) {
+                if descriptors.owner(other, self.thread) == self.number
+                    && descriptors.left(other, self.thread) == 0
+                {
+                    self.complete(other);
                 }
             }
             return;
         }
-        left.here[panel].blocks.push(number);
-        for other in left.here[panel].blocks.clone() {
+        // The latest comes first, and the block by itself last.
+        let others: Vec<usize> = self.here[panel].blocks.iter().copied().rev().chain([number]).collect();
+        self.here[panel].blocks.push(number);
+        for other in others {
             let (lower, upper) = (number.max(other), number.min(other));
-            let target = blocks.target(panel, lower, upper);
-            if blocks.owner(target) != left.number {
-                continue;
+            let row = |number: usize| factor.blocks.block((panel, number)).row;
+            let target = descriptors.find(row(lower), row(upper), self.thread);
+            if descriptors.owner(target, self.thread) == self.number {
+                factor.subtract_product(panel, lower, upper, self.thread);
+                self.count_down(target);
             }
-            factor.subtract_product(panel, lower, upper, thread);
-            left.products[target.0][target.1] -= 1;
-            self.complete(target, factor, left, thread);
         }
     }
 
-    /// Completes an own block, if all is there that it waits for, and tells those who need it.
-    fn complete<T: Thread<Region = R>>(&self, name: Name, factor: &Factor<'_, R>, left: &mut Left, thread: &mut T) {
-        let (panel, number) = name;
-        if left.products[panel][number] > 0 || number > 0 && !left.here[panel].diagonal {
-            return;
+    /// An own block waits for one product less.
+    fn count_down(&mut self, name: Name) {
+        let left = self.parts.descriptors.count_down(name, self.thread);
+        if left == 0 && (name.1 == 0 || self.here[name.0].diagonal) {
+            self.complete(name);
         }
-        match number {
-            0 => factor.factor(panel, thread),
-            _ => factor.solve(name, thread),
+    }
+
+    /// Completes an own block, and sends it.
+    fn complete(&mut self, name: Name) {
+        match name {
+            (panel, 0) => self.parts.factor.factor(panel, self.thread),
+            _ => self.parts.factor.solve(name, self.thread),
         }
-        left.blocks -= 1;
-        for owner in factor.blocks.needed_by(name) {
-            self.put(owner, name, thread);
+        for receiver in self.parts.factor.blocks.receivers(name) {
+            self.queues.put(receiver, Message::Block(name), self.thread);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_fit_a_word() {
+        for (subtree, changes) in [(0, (0, 0)), (70_000, (65_535, 1))] {
+            let Message::Part(also, same) = Message::from(Message::Part(subtree, changes).packed()) else {
+                panic!("a part");
+            };
+            assert_eq!((also, same), (subtree, changes));
+        }
+        let Message::Block(name) = Message::from(Message::Block((1 << 30, 77)).packed()) else { panic!("a block") };
+        assert_eq!(name, (1 << 30, 77));
     }
 }

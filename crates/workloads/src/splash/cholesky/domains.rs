@@ -16,6 +16,8 @@ pub struct Domains {
     words: Vec<usize>,
     /// Words before those of each thread.
     firsts: Vec<usize>,
+    /// The panel at the root of each subtree, in ascending order.
+    pub roots: Vec<usize>,
 }
 
 /// The multiply-adds of a panel: to complete it, and to change others by it.
@@ -26,6 +28,30 @@ fn work(panel: &Panel) -> usize {
 /// The part of a thread's work that may be in its subtrees: one in so many. What is left balances the load. A quarter is assumed; with
 /// half of it, more than all of the private stores of Hexsel and Topham, Table 1, cholesky on 4 nodes, would be those to subtrees.
 const PART: usize = 4;
+/// How much less work than the thread with most the one with least may have, in hundredths, and how much of its even share of all the
+/// work the one with most may have without that: SPLASH-2's program.
+const UNEVEN: usize = 20;
+const SMALL: usize = 5;
+
+/// How much of the work is in subtrees.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rule {
+    /// No more than a part of each thread's.
+    Part,
+    /// As much as can be dealt evenly.
+    Even,
+}
+
+impl Rule {
+    /// Whether threads with such work in their subtrees may keep it, of so much in all.
+    fn holds(self, loads: &[usize], all: usize) -> bool {
+        let (most, least) = loads.iter().fold((0, usize::MAX), |(most, least), &load| (most.max(load), least.min(load)));
+        match self {
+            Self::Part => most <= all / (PART * loads.len()),
+            Self::Even => 100 * (most - least) < UNEVEN * most || 100 * most * loads.len() < SMALL * all,
+        }
+    }
+}
 
 /// Gives subtrees to threads, the heaviest first, each to the one that has least so far. Returns the thread of each, and the work of
 /// each thread.
@@ -42,8 +68,8 @@ fn deal(roots: &mut [usize], below: &[usize], threads: usize) -> (Vec<usize>, Ve
 }
 
 /// The subtrees, each by its root with its thread: the heaviest is cut at its root as long as any thread has more work in its subtrees
-/// than [`PART`] allows. A thread alone has the whole tree, for there is nobody to share with.
-fn subtrees(symbolic: &Symbolic, threads: usize) -> Vec<(usize, usize)> {
+/// than the rule allows. A thread alone has the whole tree, for there is nobody to share with.
+fn subtrees(symbolic: &Symbolic, threads: usize, rule: Rule) -> Vec<(usize, usize)> {
     let count = symbolic.panels.len();
     let parent = |number: usize| symbolic.panels[number].changes.first().map(|&(target, _)| target);
     let mut below: Vec<usize> = symbolic.panels.iter().map(work).collect();
@@ -64,8 +90,7 @@ fn subtrees(symbolic: &Symbolic, threads: usize) -> Vec<(usize, usize)> {
     }
     loop {
         let (owners, loads) = deal(&mut roots, &below, threads);
-        let most = loads.iter().copied().max().unwrap_or(0);
-        if threads == 1 || roots.is_empty() || most <= all / (PART * threads) {
+        if threads == 1 || roots.is_empty() || rule.holds(&loads, all) {
             return roots.into_iter().zip(owners).collect();
         }
         // The heaviest comes first.
@@ -77,17 +102,19 @@ fn subtrees(symbolic: &Symbolic, threads: usize) -> Vec<(usize, usize)> {
 impl Domains {
     /// No subtrees: all panels are shared.
     pub fn none(symbolic: &Symbolic, threads: usize) -> Self {
-        Self { places: vec![None; symbolic.panels.len()], words: vec![0; threads], firsts: vec![0; threads] }
+        Self { places: vec![None; symbolic.panels.len()], words: vec![0; threads], firsts: vec![0; threads], roots: Vec::new() }
     }
 
     /// Subtrees for the threads of a run.
-    pub fn new(shape: &Shape, symbolic: &Symbolic) -> Self {
+    pub fn new(shape: &Shape, symbolic: &Symbolic, rule: Rule) -> Self {
         let threads = shape.threads();
         let mut domains = Self::none(symbolic, threads);
         let mut owner = vec![None; symbolic.panels.len()];
-        for (root, thread) in subtrees(symbolic, threads) {
+        for (root, thread) in subtrees(symbolic, threads, rule) {
             owner[root] = Some(thread);
+            domains.roots.push(root);
         }
+        domains.roots.sort_unstable();
         for number in (0..symbolic.panels.len()).rev() {
             let above = symbolic.panels[number].changes.first().and_then(|&(target, _)| owner[target]);
             owner[number] = above.or(owner[number]);
@@ -135,14 +162,14 @@ mod tests {
 
     use super::*;
     use crate::matrix::Matrix;
-    use crate::splash::cholesky::symbolic::Cutting;
+    use crate::splash::cholesky::symbolic::{Cutting, Fit};
     use crate::splash::cholesky::system::System;
 
     /// A subtree has all panels below each of its own, and no thread has more than its part of the work in them.
     #[test]
     fn subtrees_are_whole_and_no_larger_than_their_part() {
         let system = System::Matrix(Matrix::named("bcsstk14").expect("it is built in"));
-        let symbolic = Symbolic::new(&system, Cutting { reorder: false, width: 8, numbers: None });
+        let symbolic = Symbolic::new(&system, Cutting { reorder: false, width: 8, fit: Fit::Any });
         let all: usize = symbolic.panels.iter().map(work).sum();
         let mut before = symbolic.panels.len() + 1;
         for threads in [1, 2, 4, 8, 16] {

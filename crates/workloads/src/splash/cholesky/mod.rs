@@ -1,26 +1,33 @@
 //! A sparse matrix is factored: panels change each other, in an order that comes of itself.
 
+mod amalgamation;
 mod block_fan_out;
 mod blocks;
+mod descriptors;
 mod domains;
 mod fan_out;
 mod mesh;
 mod owners;
 mod panels;
+mod products;
 mod symbolic;
 mod system;
+mod updates;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use block_fan_out::BlockQueues;
-use blocks::{Blocks, Factor};
-use domains::Domains;
+use block_fan_out::{BlockQueues, Parts};
+use blocks::Blocks;
+use descriptors::Descriptors;
+use domains::{Domains, Rule};
 use fan_out::Tasks;
 use mesh::Mesh;
 use owners::Queues;
 use panels::{Layout, Panels};
-use symbolic::{Cutting, Symbolic};
+use products::Factor;
+use symbolic::{Cutting, Fit, Symbolic};
 use system::System;
+use updates::Updates;
 
 use crate::parallel::{Locks, Share};
 use crate::parameter::program;
@@ -33,8 +40,9 @@ program! {
     /// queue of the owner of each panel that this one changes, under the queue's lock; owners take tasks as they come, and
     /// complete a panel when all changes to it are made. Nobody else stores to it; whoever needs it reads it. In the schedule of
     /// the first SPLASH, any thread completes a panel and makes its changes to others, under their locks. Threads may first complete
-    /// subtrees of their own, whose panels are in private memory until they are complete. In the schedule of SPLASH-2, a grid of
-    /// threads owns blocks of panels, which fan out (Rothberg and Gupta 1993).
+    /// subtrees of their own, whose panels are in private memory until they are complete. In the schedule of SPLASH-2, they send what
+    /// these subtrees contribute to the owners of blocks above; a grid of threads owns these blocks, which fan out (Rothberg and
+    /// Gupta 1993).
     ///
     /// Matrices are those of meshes of bricks with three displacements at each node. The default has the 1806 rows of BCSSTK14;
     /// a length of 37, width of 11 and height of 4 the 4884 rows of BCSSTK16 (tk16 of SPLASH), 62 numbers a row instead of 59.
@@ -50,7 +58,7 @@ program! {
         height: 1, 1 to 64;
         /// Columns of a panel, at most.
         panel: 8, 1 to 4096;
-        /// KiB of a panel, at most, as SPLASH's program cuts supernodes to fit the cache; 0 for any size.
+        /// KiB of a panel, at most, as SPLASH cuts supernodes; where blocks fan out, of the cache that they are merged for. 0: any.
         fit: 0, 0 to 1048576;
         /// 1: the rows of a file's matrix are ordered by minimum degree. 0: they are in order already.
         reorder: 0, 0 to 1;
@@ -64,12 +72,16 @@ const DRAW: u32 = 60;
 /// Instructions to take a task from a queue, or to put it in.
 const TASK: u32 = 12;
 
-/// Regions: numbers, rows of all supernodes, queues, locks, numbers of subtrees.
+/// Regions: numbers, rows of all supernodes, queues, locks, numbers of subtrees; where blocks fan out, what subtrees contribute, room for
+/// products, and descriptors of blocks.
 const VALUES: usize = 0;
 const ROWS: usize = 1;
 const QUEUES: usize = 2;
 const LOCKS: usize = 3;
 const OWN: usize = 4;
+const UPDATES: usize = 5;
+const PRODUCTS: usize = 6;
+const DESCRIPTORS: usize = 7;
 
 /// How large what is left of the matrix may be when the product of the factors is taken away, relative to it.
 const ROUNDING: f64 = 1e-13;
@@ -81,8 +93,13 @@ impl Cholesky {
     }
 
     fn cutting(&self) -> Cutting {
-        let numbers = (self.fit > 0).then_some((self.fit << 10) as usize / size_of::<f64>());
-        Cutting { reorder: self.reorder == 1 || self.matrix.is_none(), width: self.panel as usize, numbers }
+        let numbers = (self.fit << 10) as usize / size_of::<f64>();
+        let fit = match (self.fit, self.schedule) {
+            (0, _) => Fit::Any,
+            (_, 3) => Fit::Merged((numbers as f64).sqrt().round()),
+            _ => Fit::Panels(numbers),
+        };
+        Cutting { reorder: self.reorder == 1 || self.matrix.is_none(), width: self.panel as usize, fit }
     }
 
     /// The structure of the factor. All threads of a run want the same one, and so do all runs of a sweep: the latest is kept.
@@ -102,14 +119,21 @@ impl Cholesky {
         matches!(self.schedule, 1 | 2)
     }
 
-    /// The subtrees of threads.
-    fn domains(&self, shape: &Shape, symbolic: &Symbolic) -> Domains {
-        if self.schedule == 2 { Domains::new(shape, symbolic) } else { Domains::none(symbolic, shape.threads()) }
-    }
-
-    /// The blocks that fan out, if it is they that do.
-    fn blocks(&self, shape: &Shape, symbolic: &Symbolic) -> Option<Blocks> {
-        (self.schedule == 3).then(|| Blocks::new(shape, symbolic))
+    /// Whose the parts of the factor are, and where.
+    fn structure(&self, shape: &Shape) -> Structure {
+        let symbolic = self.symbolic();
+        let domains = match self.schedule {
+            2 => Domains::new(shape, &symbolic, Rule::Part),
+            3 => Domains::new(shape, &symbolic, Rule::Even),
+            _ => Domains::none(&symbolic, shape.threads()),
+        };
+        let in_blocks = self.schedule == 3;
+        let layout = Layout::new(shape, &symbolic, &domains, in_blocks);
+        let blocks = in_blocks.then(|| {
+            let blocks = Blocks::new(shape, &symbolic, &domains, layout.words);
+            (blocks, Updates::new(shape, &symbolic, &domains))
+        });
+        Structure { symbolic, domains, layout, blocks }
     }
 
     /// Stores the numbers of the matrix in those blocks that a thread owns.
@@ -128,9 +152,9 @@ impl Cholesky {
             }
             let (panel, width) = (self.panel(symbolic, number, seed), symbolic.panels[number].columns.len());
             for block in own.into_iter().map(|block| &of[block]) {
-                let numbers = &panel[block.places.start * width..block.places.end * width];
-                for (word, value) in numbers.iter().enumerate() {
-                    thread.store(values, block.first + word, value.to_bits());
+                let numbers = (0..width).flat_map(|column| block.places.clone().map(move |place| (place, column)));
+                for (word, (place, column)) in numbers.enumerate() {
+                    thread.store(values, block.first + word, panel[place * width + column].to_bits());
                     thread.instructions(DRAW);
                 }
             }
@@ -161,45 +185,57 @@ impl Cholesky {
     }
 }
 
+/// Whose the parts of a factor are, and where.
+struct Structure {
+    symbolic: Arc<Symbolic>,
+    domains: Domains,
+    layout: Layout,
+    /// The blocks that fan out, if it is they that do, and what subtrees contribute to them.
+    blocks: Option<(Blocks, Updates)>,
+}
+
 impl Program for Cholesky {
-    const REGIONS: &'static [&'static str] = &["values", "rows", "queues", "locks", "subtrees"];
+    const REGIONS: &'static [&'static str] =
+        &["values", "rows", "queues", "locks", "subtrees", "updates", "products", "descriptors"];
     const DYNAMIC: bool = true;
 
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
-        let symbolic = self.symbolic();
-        let domains = self.domains(shape, &symbolic);
-        let layout = Layout::new(shape, &symbolic, &domains);
-        let blocks = self.blocks(shape, &symbolic);
-        let (queues, locks) = match (&blocks, self.fans_out()) {
-            (Some(blocks), _) => (BlockQueues::<()>::plan(shape, blocks), shape.threads()),
-            (None, true) => (Tasks::<()>::plan(shape, &symbolic), Tasks::<()>::locks(&symbolic)),
-            (None, false) => (Queues::<()>::plan(shape, &symbolic, &layout), shape.threads()),
+        let Structure { symbolic, domains, layout, blocks } = self.structure(shape);
+        let (words, queues, locks) = match (&blocks, self.fans_out()) {
+            (Some((blocks, updates)), _) => {
+                (blocks.end, BlockQueues::<()>::plan(shape, &symbolic, blocks, updates), shape.threads())
+            }
+            (None, true) => (layout.words, Tasks::<()>::plan(shape, &symbolic), Tasks::<()>::locks(&symbolic)),
+            (None, false) => (layout.words, Queues::<()>::plan(shape, &symbolic, &layout), shape.threads()),
         };
         let mut regions = vec![
-            RegionPlan::unplaced(shape, blocks.map_or(layout.words, |blocks| blocks.words)),
+            RegionPlan::unplaced(shape, words),
             RegionPlan::unplaced(shape, symbolic.rows.len()),
             queues,
             Locks::<()>::plan(shape, locks),
         ];
-        if self.schedule == 2 {
+        if self.schedule >= 2 {
             regions.push(domains.plan(shape));
+        }
+        if let Some((blocks, updates)) = &blocks {
+            regions.push(updates.plan(shape));
+            regions.push(products::plan(shape, blocks));
+            regions.push(Descriptors::<()>::plan(shape, &symbolic, blocks));
         }
         regions
     }
 
     fn run<T: Thread>(&self, shape: &Shape, regions: &[T::Region], thread: &mut T) -> u64 {
-        let (share, symbolic) = (Share::new(shape, thread.number()), self.symbolic());
-        let domains = self.domains(shape, &symbolic);
-        let layout = Layout::new(shape, &symbolic, &domains);
-        let blocks = self.blocks(shape, &symbolic);
-        if let Some(blocks) = &blocks {
-            self.initialise_blocks((&symbolic, blocks), shape.seed, &regions[VALUES], thread);
-        }
+        let share = Share::new(shape, thread.number());
+        let structure = self.structure(shape);
+        let Structure { symbolic, domains, layout, blocks } = &structure;
         let own = regions.get(OWN).unwrap_or(&regions[VALUES]);
-        let owned = |panel: &usize| blocks.is_none() && layout.owner(*panel) == share.number;
+        let owned = |panel: &usize| {
+            layout.owner(*panel) == share.number && (blocks.is_none() || domains.owner(*panel).is_some())
+        };
         for panel in (0..symbolic.panels.len()).filter(owned) {
             let first = domains.first(panel);
-            for (word, value) in self.panel(&symbolic, panel, shape.seed).into_iter().enumerate() {
+            for (word, value) in self.panel(symbolic, panel, shape.seed).into_iter().enumerate() {
                 match first {
                     Some(first) => thread.store_own(own, first + word, value.to_bits()),
                     None => thread.store(&regions[VALUES], layout.firsts[panel] + word, value.to_bits()),
@@ -210,42 +246,41 @@ impl Program for Cholesky {
         for row in share.block(symbolic.rows.len()) {
             thread.store(&regions[ROWS], row, symbolic.rows[row] as u64);
         }
-        let tasks = self.fans_out().then(|| Tasks::new(shape, &symbolic, &domains, &regions[QUEUES], &regions[LOCKS]));
-        if let Some(tasks) = tasks.as_ref().filter(|_| share.number == 0) {
-            tasks.initialise(&symbolic, &domains, thread);
-        }
-        thread.barrier();
-        thread.measure(true);
         let (values, rows) = (&regions[VALUES], &regions[ROWS]);
-        let panels = Panels { symbolic: &symbolic, layout: &layout, domains: &domains, values, rows, own };
-        match (&blocks, tasks) {
-            (Some(blocks), _) => {
-                let factor = Factor { symbolic: &symbolic, blocks, values, rows };
-                let queues = BlockQueues::new(shape, blocks, &regions[QUEUES], &regions[LOCKS]);
-                queues.factor(share.number, &factor, thread);
+        let (queues, locks) = (&regions[QUEUES], &regions[LOCKS]);
+        let panels = Panels { symbolic, layout, domains, values, rows, own };
+        if let Some((blocks, updates)) = blocks {
+            self.initialise_blocks((symbolic, blocks), shape.seed, values, thread);
+            let products = &regions[PRODUCTS];
+            let factor = Factor { symbolic, blocks, values, rows, products };
+            let descriptors = Descriptors::new(&regions[DESCRIPTORS], symbolic, blocks);
+            descriptors.initialise(share, thread);
+            let parts = Parts { panels, factor, descriptors, updates, contributed: &regions[UPDATES] };
+            let queues = BlockQueues::new(shape, &parts, queues, locks);
+            measured(thread, |thread| queues.factor(&parts, thread));
+        } else if self.fans_out() {
+            let tasks = Tasks::new(shape, symbolic, domains, queues, locks);
+            if share.number == 0 {
+                tasks.initialise(symbolic, domains, thread);
             }
-            (None, Some(tasks)) => tasks.factor(&panels, thread),
-            (None, None) => {
-                Queues::new(shape, &panels, &regions[QUEUES], &regions[LOCKS]).factor(share, &panels, thread)
-            }
+            measured(thread, |thread| tasks.factor(&panels, thread));
+        } else {
+            let queues = Queues::new(shape, &panels, queues, locks);
+            measured(thread, |thread| queues.factor(share, &panels, thread));
         }
-        thread.barrier();
-        thread.measure(false);
         0
     }
 
     /// The factor times its transpose is the matrix.
     fn check(&self, shape: &Shape, read: &dyn Fn(usize, usize) -> u64) -> Result<(), Wrong> {
-        let symbolic = self.symbolic();
-        let layout = Layout::new(shape, &symbolic, &self.domains(shape, &symbolic));
-        let blocks = self.blocks(shape, &symbolic);
+        let Structure { symbolic, domains, layout, blocks } = self.structure(shape);
         let count = symbolic.order.len() * symbolic.freedoms;
         let value = |panel: usize, place: usize, column: usize| {
-            let width = symbolic.panels[panel].columns.len();
-            let row = blocks
-                .as_ref()
-                .map_or_else(|| layout.firsts[panel] + place * width, |blocks| blocks.row(&symbolic, panel, place));
-            f64::from_bits(read(VALUES, row + column))
+            let word = match &blocks {
+                Some((blocks, _)) if domains.owner(panel).is_none() => blocks.word(panel, place, column),
+                _ => layout.firsts[panel] + place * symbolic.panels[panel].columns.len() + column,
+            };
+            f64::from_bits(read(VALUES, word))
         };
         // Of each row of the factor, the numbers before the diagonal, each with its panel, its place among the rows there, and
         // its column there.
@@ -278,4 +313,13 @@ impl Program for Cholesky {
         let what = || "the norm of what the factors' product is off, relative to the matrix,".into();
         Wrong::unless_close((off / norm).sqrt(), 0.0, ROUNDING, what)
     }
+}
+
+/// The measured part of a program, between barriers.
+fn measured<T: Thread>(thread: &mut T, body: impl FnOnce(&mut T)) {
+    thread.barrier();
+    thread.measure(true);
+    body(thread);
+    thread.barrier();
+    thread.measure(false);
 }

@@ -1,5 +1,7 @@
 //! Panels in shared memory, and what is done to them: one changes another, and is completed when all have changed it.
 
+use std::ops::Range;
+
 use super::domains::Domains;
 use super::symbolic::{Panel, Symbolic};
 use crate::parallel::{Array, cost};
@@ -26,14 +28,15 @@ pub struct Layout {
 
 impl Layout {
     /// Panels are dealt round, but for those of subtrees. Those of a thread follow each other on pages of their own, and each begins
-    /// a line.
-    pub fn new(shape: &Shape, symbolic: &Symbolic, domains: &Domains) -> Self {
+    /// a line. There is room for those of subtrees, and for the others unless they are in blocks elsewhere.
+    pub fn new(shape: &Shape, symbolic: &Symbolic, domains: &Domains, in_blocks: bool) -> Self {
         let (threads, count) = (shape.threads(), symbolic.panels.len());
         let owners: Vec<usize> = (0..count).map(|panel| domains.owner(panel).unwrap_or(panel % threads)).collect();
         let (mut firsts, mut words) = (vec![0; count], 0_usize);
         for number in 0..threads {
             words = words.next_multiple_of(shape.page_words);
-            for panel in (0..count).filter(|&panel| owners[panel] == number) {
+            let here = |&panel: &usize| owners[panel] == number && !(in_blocks && domains.owner(panel).is_none());
+            for panel in (0..count).filter(here) {
                 firsts[panel] = words;
                 let Panel { columns, rows, .. } = &symbolic.panels[panel];
                 words += (columns.len() * rows.len()).next_multiple_of(shape.line_words);
@@ -99,15 +102,15 @@ impl<'r, R> Panels<'r, R> {
         }
     }
 
-    /// Where the rows of one panel from place `from` on are in another, as places in its rows.
-    fn find<T: Thread<Region = R>>(&self, one: &Panel, from: usize, other: &Panel, thread: &mut T) -> Vec<usize> {
-        let (mut at, mut there) = (0, thread.load(self.rows, other.rows.start));
+    /// Where the rows of a panel from place `from` on are among `there`, words of [`Symbolic::rows`].
+    fn find<T: Thread<Region = R>>(&self, one: &Panel, from: usize, there: Range<usize>, thread: &mut T) -> Vec<usize> {
+        let (mut at, mut other) = (0, thread.load(self.rows, there.start));
         let find = |row: usize| {
             let row = thread.load(self.rows, row);
             thread.instructions(FIND);
-            while there != row {
+            while other != row {
                 at += 1;
-                there = thread.load(self.rows, other.rows.start + at);
+                other = thread.load(self.rows, there.start + at);
                 thread.instructions(FIND);
             }
             at
@@ -118,12 +121,44 @@ impl<'r, R> Panels<'r, R> {
     /// Subtracts from panel `target` what the completed panel `source` contributes: the products of its rows that are columns
     /// of the target with all rows from there on. `change` is the change's number at the source.
     pub fn change<T: Thread<Region = R>>(&self, source: usize, change: usize, thread: &mut T) {
-        let (from, values) = self.panel(source);
+        let from = &self.symbolic.panels[source];
         let (target, columns) = from.changes[change].clone();
         let (to, results) = (&self.symbolic.panels[target], self.incomplete(target));
-        let (width, wide, count) = (from.columns.len(), to.columns.len(), from.rows.len());
+        let wide = to.columns.len();
         thread.instructions(PANEL);
-        let found = self.find(from, columns.start, to, thread);
+        let found = self.find(from, columns.start, to.rows.clone(), thread);
+        self.subtract(source, columns, &found, |row, column| row * wide + column, results, thread);
+    }
+
+    /// Subtracts from the update of a subtree, whose rows are `rows`, what a completed panel of it contributes: the products of its
+    /// rows from place `from` on, which are above the subtree. `word` is that of a row and a column of the update.
+    pub fn contribute<T: Thread<Region = R>>(
+        &self,
+        source: usize,
+        from: usize,
+        (rows, update): (Range<usize>, &'r R),
+        word: impl Fn(usize, usize) -> usize,
+        thread: &mut T,
+    ) {
+        let panel = &self.symbolic.panels[source];
+        thread.instructions(PANEL);
+        let found = self.find(panel, from, rows, thread);
+        self.subtract(source, from..panel.rows.len(), &found, word, Numbers::Shared(Array::new(update)), thread);
+    }
+
+    /// Subtracts the products of some rows of a completed panel with all from the first of them on: two of those rows at a time.
+    /// `found` is where the rows are in the result, `word` which word of it that of a row and a column is.
+    fn subtract<T: Thread<Region = R>>(
+        &self,
+        source: usize,
+        columns: Range<usize>,
+        found: &[usize],
+        word: impl Fn(usize, usize) -> usize,
+        results: Numbers<'_, R>,
+        thread: &mut T,
+    ) {
+        let (from, values) = self.panel(source);
+        let (width, count) = (from.columns.len(), from.rows.len());
         for first in columns.clone().step_by(2) {
             let pair = first..(first + 2).min(columns.end);
             let mut multipliers = vec![[0.0; 2]; width];
@@ -141,7 +176,7 @@ impl<'r, R> Panels<'r, R> {
                     thread.instructions(MULTIPLY);
                 }
                 for (number, column) in pair.clone().enumerate().filter(|&(_, column)| column <= row) {
-                    let at = found[row - columns.start] * wide + found[column - columns.start];
+                    let at = word(found[row - columns.start], found[column - columns.start]);
                     let before = results.load(thread, at);
                     results.store(thread, at, before - sums[number]);
                 }

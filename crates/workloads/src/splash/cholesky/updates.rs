@@ -1,0 +1,75 @@
+//! What subtrees contribute to the panels above them: of each the lower triangle of a matrix with a row for each row above, in memory of
+//! its thread. The thread sums it up; owners of blocks above read their parts of it.
+
+use std::ops::Range;
+
+use super::domains::Domains;
+use super::symbolic::Symbolic;
+use crate::program::{Part, RegionPlan, Shape};
+
+/// What one subtree contributes.
+pub struct Update {
+    /// The panel at its root.
+    pub root: usize,
+    /// Its thread.
+    pub owner: usize,
+    /// The rows above the subtree, as words of [`Symbolic::rows`].
+    pub rows: Range<usize>,
+    /// Its first word; columns follow each other.
+    first: usize,
+}
+
+impl Update {
+    /// The word of a row of a column, from the diagonal on.
+    pub fn word(&self, row: usize, column: usize) -> usize {
+        self.first + column * self.rows.len() - column * (column + 1) / 2 + row
+    }
+
+    /// Its words.
+    pub fn words(&self) -> Range<usize> {
+        self.first..self.first + triangle(self.rows.len())
+    }
+}
+
+/// Words of a triangle with its diagonal.
+fn triangle(side: usize) -> usize {
+    side * (side + 1) / 2
+}
+
+/// What all subtrees contribute.
+pub struct Updates {
+    /// In the order of the subtrees' roots.
+    pub of: Vec<Update>,
+    /// Words of each thread, whole pages.
+    words: Vec<usize>,
+}
+
+impl Updates {
+    /// Those of the subtrees of a run.
+    pub fn new(shape: &Shape, symbolic: &Symbolic, domains: &Domains) -> Self {
+        let mut words = vec![0_usize; shape.threads()];
+        let mut place = |&root: &usize| {
+            let (panel, owner) = (&symbolic.panels[root], domains.owner(root)?);
+            let rows = panel.rows.start + panel.columns.len()..panel.rows.end;
+            let first = words[owner];
+            words[owner] += triangle(rows.len()).next_multiple_of(shape.line_words);
+            Some(Update { root, owner, rows, first })
+        };
+        let mut of: Vec<Update> = domains.roots.iter().filter_map(&mut place).collect();
+        let mut first = 0;
+        let mut starts = Vec::new();
+        for words in &mut words {
+            *words = words.next_multiple_of(shape.page_words);
+            starts.push(first);
+            first += *words;
+        }
+        of.iter_mut().for_each(|update| update.first += starts[update.owner]);
+        Self { of, words }
+    }
+
+    /// Their region, each on the node of its thread.
+    pub fn plan(&self, shape: &Shape) -> RegionPlan {
+        let part = |(&home, &words)| Part { home: Some(home), words };
+        RegionPlan { parts: shape.homes.iter().zip(&self.words).map(part).collect() }
+    }
+}
