@@ -224,6 +224,39 @@ fn subtrees_are_changed_by_their_threads_alone() {
     }
 }
 
+/// Blocks of a grid of threads have one writer each, as have subtrees' panels and what these contribute, which others read.
+#[test]
+fn blocks_that_fan_out_have_one_writer() {
+    let meshes =
+        [(43, 14, 1, 8, 0), (43, 14, 1, 8, 4), (6, 5, 4, 8, 1), (6, 5, 4, 1, 0), (30, 1, 1, 4, 16), (1, 1, 1, 2, 1)];
+    for ((length, width, height, panel, fit), threads) in
+        meshes.into_iter().flat_map(|mesh| [1, 3, 8].map(|many| (mesh, many)))
+    {
+        let cholesky = Cholesky { length, width, height, panel, fit, reorder: 0, schedule: 3, matrix: None };
+        let program = Workload::Cholesky(cholesky);
+        let run = run(&program, &shape(threads, 1));
+        assert_eq!((run.check, run.unordered), (Ok(()), None), "{program:?} on {threads}");
+        let (mut writers, mut readers) = (std::collections::BTreeMap::new(), std::collections::BTreeSet::new());
+        for (thread, references) in run.references.iter().enumerate() {
+            for each in references.iter().filter(|each| [0, 4, 5, 6].contains(&each.region)) {
+                if each.kind == Kind::Store {
+                    let writer = *writers.entry((each.region, each.word)).or_insert(thread);
+                    assert_eq!(writer, thread, "{program:?}: word {} of region {}", each.word, each.region);
+                } else {
+                    readers.insert((each.region, each.word, thread));
+                }
+            }
+        }
+        if threads > 1 && length * width > 100 {
+            for region in [0, 5] {
+                let others =
+                    |&&(of, word, thread): &&(usize, usize, usize)| of == region && writers[&(of, word)] != thread;
+                assert!(readers.iter().filter(others).count() > 100, "{program:?}: others read region {region}");
+            }
+        }
+    }
+}
+
 /// Tiles that do not divide the picture, of one pixel, larger than it: each pixel is drawn by one thread, which adds to it what
 /// each ray brings. It shows spheres, ground and sky: many colours.
 #[test]

@@ -35,8 +35,7 @@ impl Model {
         let below = rows - columns;
         let numbers = columns * rows - columns * (columns - 1.0) / 2.0;
         let squares = columns * (columns + 1.0) * (2.0 * columns + 1.0) / 6.0;
-        let complete =
-            self.time(squares + columns * columns * below, 2.0 * self.passes(columns) / 3.0 * numbers);
+        let complete = self.time(squares + columns * columns * below, 2.0 * self.passes(columns) / 3.0 * numbers);
         let products = below * (below + 1.0) / 2.0;
         let missed = self.passes(below) * columns * below + self.passes(columns) * products;
         complete + self.time(2.0 * columns * products, missed) + self.time(0.0, 2.0 * products)
@@ -109,7 +108,7 @@ mod tests {
     /// Both children come before their parent, whichever has been merged with it.
     #[test]
     fn groups_come_behind_those_below() {
-        let sizes = [size(10, 12), size(3, 33), size(30, 60), size(30, 30)];
+        let sizes = [size(10, 12), size(3, 63), size(30, 60), size(30, 30)];
         let parents = [Some(2), Some(2), Some(3), None];
         let groups = merge(&sizes, &parents, 45.0);
         let at = |number: usize| groups.iter().position(|group| group.contains(&number)).expect("all are there");

@@ -222,9 +222,7 @@ impl<T: Thread> Worker<'_, '_, T> {
         if number == 0 {
             self.here[panel].diagonal = true;
             for other in (1..factor.blocks.of[panel].len()).map(|other| (panel, other)) {
-                if descriptors.owner(other, self.thread) == self.number
-                    && descriptors.left(other, self.thread) == 0
-                {
+                if descriptors.owner(other, self.thread) == self.number && descriptors.left(other, self.thread) == 0 {
                     self.complete(other);
                 }
             }

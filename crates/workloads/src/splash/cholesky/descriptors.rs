@@ -63,7 +63,8 @@ impl<'r, R> Descriptors<'r, R> {
         let mut starts = vec![0; 2 * self.places.rows];
         for (number, panel) in panels.iter().enumerate() {
             // The end of a panel's blocks is where those of the column behind it begin.
-            let (first, end) = (self.blocks.index((number, 0)), self.blocks.index((number, self.blocks.of[number].len())));
+            let (first, end) =
+                (self.blocks.index((number, 0)), self.blocks.index((number, self.blocks.of[number].len())));
             starts[panel.columns.start] = first;
             starts[panel.columns.start + 1..=panel.columns.end].fill(end);
         }

@@ -45,7 +45,8 @@ pub enum Rule {
 impl Rule {
     /// Whether threads with such work in their subtrees may keep it, of so much in all.
     fn holds(self, loads: &[usize], all: usize) -> bool {
-        let (most, least) = loads.iter().fold((0, usize::MAX), |(most, least), &load| (most.max(load), least.min(load)));
+        let (most, least) =
+            loads.iter().fold((0, usize::MAX), |(most, least), &load| (most.max(load), least.min(load)));
         match self {
             Self::Part => most <= all / (PART * loads.len()),
             Self::Even => 100 * (most - least) < UNEVEN * most || 100 * most * loads.len() < SMALL * all,
@@ -102,7 +103,12 @@ fn subtrees(symbolic: &Symbolic, threads: usize, rule: Rule) -> Vec<(usize, usiz
 impl Domains {
     /// No subtrees: all panels are shared.
     pub fn none(symbolic: &Symbolic, threads: usize) -> Self {
-        Self { places: vec![None; symbolic.panels.len()], words: vec![0; threads], firsts: vec![0; threads], roots: Vec::new() }
+        Self {
+            places: vec![None; symbolic.panels.len()],
+            words: vec![0; threads],
+            firsts: vec![0; threads],
+            roots: Vec::new(),
+        }
     }
 
     /// Subtrees for the threads of a run.
@@ -181,7 +187,7 @@ mod tests {
                 seed: 0,
                 locks: Default::default(),
             };
-            let domains = Domains::new(&shape, &symbolic);
+            let domains = Domains::new(&shape, &symbolic, Rule::Part);
             let inside = symbolic.panels.len() - domains.shared();
             assert!(
                 inside <= before && inside > 0,
