@@ -1,10 +1,10 @@
 //! Diagrams of the studies whose runs take hours, drawn from invented runs: each is checked for text that is cut off or covered,
 //! and compared with what was last looked at. Nothing here is a figure of any machine.
 //!
-//! `INSTA_UPDATE=always cargo test --workspace --test study_pictures` takes the new ones; look at each in a browser before it is
+//! `INSTA_UPDATE=always cargo test --workspace --test experiments study_pictures` takes the new ones; look at each in a browser before it is
 //! committed.
 
-#[path = "../../report/tests/pictures/check.rs"]
+#[path = "../../../report/tests/pictures/check.rs"]
 mod check;
 
 use std::collections::BTreeMap;
