@@ -106,7 +106,7 @@ impl Device {
         Self {
             engine: Server::default(),
             lines: FxHashMap::default(),
-            frames: Frames::new(spec, lines, nodes, seed),
+            frames: Frames::new(description, spec, lines, nodes, seed),
             pages: PageCache::new(description),
             waiting: Vec::new(),
             blocked: Vec::new(),

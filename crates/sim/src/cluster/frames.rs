@@ -1,6 +1,6 @@
 //! The cache of a device for lines of other nodes, by its tags. Contents and rights are the protocol's, line by line.
 
-use machine::description::{ClusterSpec, DeviceCache, Replacement};
+use machine::description::{ClusterSpec, Description, DeviceCache, Replacement};
 use protocol::snoop::Rights;
 use protocol::{CopyState, Version};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -15,13 +15,14 @@ pub(super) struct Frames {
     kind: DeviceCache,
     tags: Cache,
     sets: u64,
+    /// Sets from the first one of a home's memory to that of the next home.
+    apart: u64,
     lines: LineMap,
-    nodes: u64,
     random: Xoshiro256PlusPlus,
 }
 
 impl Frames {
-    pub(super) fn new(spec: &ClusterSpec, lines: LineMap, nodes: usize, seed: u64) -> Self {
+    pub(super) fn new(description: &Description, spec: &ClusterSpec, lines: LineMap, nodes: usize, seed: u64) -> Self {
         let sets = match spec.cache {
             DeviceCache::Infinite => 1,
             DeviceCache::Inclusive | DeviceCache::WriteInclusive | DeviceCache::RemoteAccess => {
@@ -29,14 +30,16 @@ impl Frames {
             }
         };
         let ways = spec.cache_ways as usize;
+        let page_shift = description.scattered_page_shift(lines.line());
         let tags = Cache::of_tags(&CacheSpec {
             sets: sets as usize,
             ways,
             replacement: Replacement::LeastRecentlyUsed,
-            page_shift: 0,
+            page_shift,
         });
+        let apart = if page_shift == 0 { (sets / nodes as u64).max(1) } else { 0 };
         let random = Xoshiro256PlusPlus::seed_from_u64(seed);
-        Self { kind: spec.cache, tags, sets, lines, nodes: nodes as u64, random }
+        Self { kind: spec.cache, tags, sets, apart, lines, random }
     }
 
     /// Whether it is DASH's, which keeps the lines of replies and those that a cache of the node shares.
@@ -63,16 +66,17 @@ impl Frames {
         matches!(self.kind, DeviceCache::WriteInclusive | DeviceCache::RemoteAccess)
     }
 
-    /// The name of a line in the tags. Memories of different homes start at different sets, as an operating system would
-    /// spread a program's pages; by physical address alone, the first pages of all nodes would share the first sets.
+    /// The name of a line in the tags. Where frames of pages follow each other, memories of different homes start at different sets,
+    /// as an operating system would spread a program's pages; by physical address alone, the first pages of all nodes would share
+    /// the first sets.
     fn name(&self, line: LineAddr) -> u64 {
-        let start = u64::from(self.lines.home(line).0) * (self.sets / self.nodes).max(1);
+        let start = u64::from(self.lines.home(line).0) * self.apart;
         line.0 & !(self.sets - 1) | (line.0 + start) & (self.sets - 1)
     }
 
     /// The line of a name.
     fn line(&self, name: u64) -> LineAddr {
-        let start = u64::from(self.lines.home(LineAddr(name)).0) * (self.sets / self.nodes).max(1);
+        let start = u64::from(self.lines.home(LineAddr(name)).0) * self.apart;
         LineAddr(name & !(self.sets - 1) | name.wrapping_sub(start) & (self.sets - 1))
     }
 
