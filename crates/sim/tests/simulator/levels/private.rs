@@ -3,7 +3,7 @@
 use sim::Thread;
 use units::{Duration, PhysicalAddr};
 
-use crate::{machine, run, time_of};
+use super::{machine, run, time_of};
 
 /// A store to private data that no cache has goes to memory and leaves the line there; one that hits stays in the caches.
 #[test]
