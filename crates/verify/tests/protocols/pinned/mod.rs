@@ -8,7 +8,6 @@ pub const BOTH: [Access; 2] = [Access::Load, Access::Store];
 
 /// Explores a configuration of nodes with one processor completely, and checks that states, transitions and depth are as
 /// given and that every property holds.
-#[allow(dead_code, reason = "not every test uses both")]
 pub fn holds(protocol: &str, caches: u16, accesses: &[Access], size: (u64, u64, u32)) {
     holds_with(protocol, caches, 1, accesses, size);
 }

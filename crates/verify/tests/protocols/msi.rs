@@ -1,8 +1,6 @@
 //! Exploration of FLASH's MSI protocols: no violation, and state spaces of known size.
 
-mod pinned;
-
-use pinned::{BOTH, holds};
+use crate::pinned::{BOTH, holds};
 use protocol::Access;
 use protocol::msi::catalogue;
 use protocol::msi::{Clustering, CoarseVector, DynamicPointer, LimitedPointer, Overflow, SharingSet, Variant};

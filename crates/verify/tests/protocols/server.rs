@@ -1,9 +1,7 @@
 //! Exploration of servers: no violation, and state spaces of known size; processors that reorder relax nothing beyond their
 //! own order, and their order can be observed.
 
-mod pinned;
-
-use pinned::{BOTH, holds_with};
+use crate::pinned::{BOTH, holds_with};
 use protocol::Access;
 use verify::{Config, Litmus, Order, Outcome, Property};
 

@@ -1,8 +1,6 @@
 //! Exploration of clusters together with the buses of their nodes: no violation, and state spaces of known size.
 
-mod pinned;
-
-use pinned::{BOTH, holds_with};
+use crate::pinned::{BOTH, holds_with};
 use protocol::Access;
 
 /// Explores nodes of so many processors.

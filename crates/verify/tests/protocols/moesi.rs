@@ -1,8 +1,6 @@
 //! Exploration of the snooping buses: no violation, and state spaces of known size.
 
-mod pinned;
-
-use pinned::{BOTH, holds};
+use crate::pinned::{BOTH, holds};
 
 #[test]
 fn the_bus_has_every_property() {

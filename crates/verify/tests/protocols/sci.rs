@@ -1,8 +1,6 @@
 //! Exploration of SCI: no violation, and state spaces of known size.
 
-mod pinned;
-
-use pinned::{BOTH, holds};
+use crate::pinned::{BOTH, holds};
 use protocol::Access;
 
 #[test]
