@@ -1,8 +1,6 @@
 //! Runs of a user's own program on several numbers of processors. Without a compiler they say that they are skipped.
 
-mod common;
-
-use common::said;
+use crate::common::{self, said};
 
 use std::process::{Command, Output};
 

@@ -1,12 +1,10 @@
 //! Files that commands write: what is there already, what is kept of it, and disks that are full.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use common::{ccnuma, ccnuma_in};
+use crate::common::{self, ccnuma, ccnuma_in};
 
 const CCNUMA: &str = env!("CARGO_BIN_EXE_ccnuma");
 

@@ -1,8 +1,6 @@
 //! `ccnuma topology` of this computer, whatever it is: as a table, as records, as a drawing.
 
-mod common;
-
-use common::{ccnuma_in, printed};
+use crate::common::{ccnuma_in, printed};
 use serde_json::Value;
 
 #[test]

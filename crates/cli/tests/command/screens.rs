@@ -1,13 +1,12 @@
 //! What people see fits the terminal: every subcommand in a quick form, at 80 and at 100 columns, without a line that is longer, and
 //! without escape sequences where there is no terminal.
 
-mod common;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use crate::common;
 use tempfile::TempDir;
 
 /// Quick forms of all subcommands that print tables, in an order in which each has the files that it takes.

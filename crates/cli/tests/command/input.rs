@@ -1,15 +1,13 @@
 //! Numbers, names, files and arguments that users hand in, of any command: used, or refused in one line that says what is
 //! accepted.
 
-mod common;
-
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::Command;
 
-use common::{ccnuma, ccnuma_in, printed, refused, said};
+use crate::common::{ccnuma, ccnuma_in, printed, refused, said};
 
 #[test]
 fn nodes_that_a_machine_does_not_have_are_refused_by_every_command() {

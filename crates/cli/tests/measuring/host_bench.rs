@@ -1,12 +1,10 @@
 //! `ccnuma bench` on the computer that runs the tests, whatever it is.
 
-mod common;
-
 use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use common::{ccnuma, said};
+use crate::common::{ccnuma, said};
 use serde_json::Value;
 
 /// The measurements that a line prints with `--json` behind the structure of this computer, whatever warnings a busy computer is worth.

@@ -1,12 +1,10 @@
 //! Shared libraries of programs: their threads are simulated and their data are simulated memory, however they were built and whenever
 //! they were loaded.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::programs::{Built, CCNUMA, compilers, complaints, figure, printed, run};
+use crate::common::programs::{Built, CCNUMA, compilers, complaints, figure, printed, run};
 use tempfile::TempDir;
 
 /// A library whose threads add to a counter under a lock, and that adds up an array of its own.

@@ -1,9 +1,7 @@
 //! Explicit tasks of OpenMP on simulated machines: what they cost, and how programs scale that consist of them. All times are
 //! simulated ones, so they are the same in every run.
 
-mod common;
-
-use common::programs::{Built, compilers};
+use crate::common::programs::{Built, compilers};
 
 /// The number that a program prints first.
 fn time(built: &Built, threads: u32, arguments: &[&str]) -> f64 {

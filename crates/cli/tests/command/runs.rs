@@ -1,8 +1,6 @@
 //! Small runs that end well: what is printed, the fields of records, and that equal runs print equal bytes.
 
-mod common;
-
-use common::{ccnuma, ccnuma_in, printed, said};
+use crate::common::{ccnuma, ccnuma_in, printed, said};
 use serde_json::{Map, Value};
 
 /// The fields of each line, in order.

@@ -1,10 +1,8 @@
 //! `ccnuma sim`: what is printed and recorded, that equal runs print equal bytes, and what is refused.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::{ccnuma, ccnuma_in, printed, refused, said};
+use crate::common::{ccnuma, ccnuma_in, printed, refused, said};
 use serde_json::Value;
 
 const EIGHT: &str = "sim -m origin2000-r12k-300-8p";

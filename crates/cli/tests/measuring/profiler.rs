@@ -1,12 +1,10 @@
 //! `ccnuma sar`, `run`, `info` and `dump` on this computer, whatever it is.
 
-mod common;
-
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{ccnuma, ccnuma_in, refused};
+use crate::common::{self, ccnuma, ccnuma_in, refused};
 use serde_json::Value;
 
 fn text(bytes: &[u8]) -> String {

@@ -1,8 +1,6 @@
 //! What instructions of users' programs cost that wait for one another, as gcc and clang compile them.
 
-mod common;
-
-use common::programs::{Built, compilers, figure};
+use crate::common::programs::{Built, compilers, figure};
 
 /// Iterations in a round of every loop of `chains.c`.
 const LENGTH: f64 = 512.0;

@@ -1,8 +1,6 @@
 //! `ccnuma run -m`: traces of simulated machines, what is told of them, and what is refused.
 
-mod common;
-
-use common::{ccnuma_in, refused, said};
+use crate::common::{ccnuma_in, refused, said};
 use serde_json::Value;
 
 fn records(text: &str) -> Vec<Value> {

@@ -1,8 +1,6 @@
 //! `ccnuma fit`: what a simulated machine holds is found, saved records give the fit of the probe, descriptions are simulated.
 
-mod common;
-
-use common::{ccnuma, ccnuma_in, said};
+use crate::common::{ccnuma, ccnuma_in, said};
 use record::{Conditions, Format, Parameters, Provenance, Record, RecordWriter, Unit};
 use serde_json::{Map, Value};
 use units::{Bytes, CpuId, NodeId};

@@ -1,12 +1,10 @@
 //! The loop of a server: measured, described from its records, loaded, simulated, and set beside what was measured; of this computer,
 //! whatever it is, and of a simulated one.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::{ccnuma_in, said};
+use crate::common::{ccnuma_in, said};
 use serde_json::Value;
 
 fn run(folder: &Path, line: &str, accepted: &[i32]) -> String {

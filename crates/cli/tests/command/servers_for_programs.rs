@@ -1,13 +1,11 @@
 //! Programs on simulated servers: the bandwidth that a loop like STREAM's reaches, and what `ccnuma advise` says of one whose data are
 //! all on one node, and of one whose data are where they are used.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::programs::{Built, CCNUMA, compilers, printed, run};
-use common::{ccnuma, ccnuma_in, refused, said};
+use crate::common::programs::{Built, CCNUMA, compilers, printed, run};
+use crate::common::{self, ccnuma, ccnuma_in, refused, said};
 use serde_json::Value;
 
 /// Two sockets of four cores with so little cache that a small program needs memory.

@@ -1,8 +1,6 @@
 //! Examples of the README and of the manual: every command line in them is understood, and cheap ones run, among them all that the
 //! manual shows behind a `$`. The output of simulated ones is compared with what is shown, to the last character.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use common::ccnuma_in;
+use crate::common::{self, ccnuma_in};
 use tempfile::TempDir;
 
 /// A text that shows command lines.
@@ -52,7 +50,7 @@ enum How {
     Runs,
     /// It runs and finds a failure: exit code 1.
     Finds,
-    /// It is understood; why it is not run, unless somebody asks for it (`cargo test --test readme -- --ignored`).
+    /// It is understood; why it is not run, unless somebody asks for it (`cargo test --test command readme -- --ignored`).
     Long(&'static str),
     /// It is understood; what of the reader's, or which rights, it would take to run it.
     Lacks(&'static str),

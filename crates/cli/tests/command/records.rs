@@ -1,14 +1,12 @@
 //! Records of every command: valid against the schema that `ccnuma schema` prints, and read by what analysts read files with.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use common::{ccnuma_in, printed};
+use crate::common::{self, ccnuma_in, printed};
 use serde_json::{Value, json};
 
 /// Every command that writes records, small, by the name of its files; `OUT` is where `--json=NAME.jsonl --csv=NAME.csv` goes.
@@ -172,7 +170,7 @@ fn python() -> PathBuf {
 
 #[test]
 fn pandas_polars_duckdb_and_pyarrow_read_the_files_of_every_command() {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/read_records.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/command/read_records.py");
     let names = COMMANDS.iter().map(|(name, _)| *name);
     let output = match Command::new(python()).arg(script).arg(written()).args(names).output() {
         Ok(output) => output,

@@ -1,15 +1,13 @@
 //! Commands that SIGINT or SIGTERM ends: their exit codes, what they say, what they print of what is done, and that no file is left
 //! that looks complete. A signal is sent once a command is seen to have begun, however long that takes.
 
-mod common;
-
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use common::ccnuma_in;
+use crate::common::{self, ccnuma_in};
 use serde_json::Value;
 use tempfile::TempDir;
 

@@ -1,12 +1,11 @@
 //! Programs in C, C++ and Fortran, built by the wrapper as their authors would build them, on this computer and on simulated
 //! machines. Where a compiler or a build system is not installed, its tests say so and end.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::programs::{Built, CCNUMA, compilers, complaints, figure, installed, printed, programs, run};
+use crate::common;
+use crate::common::programs::{Built, CCNUMA, compilers, complaints, figure, installed, printed, programs, run};
 
 /// Runs a program here and simulated with several numbers of threads, and twice to see equal bytes.
 #[track_caller]

@@ -1,8 +1,6 @@
 //! Bad input: exit code 2, one clear line that names the flag, the value and what is accepted, and no work done.
 
-mod common;
-
-use common::{ccnuma_in, refused, said};
+use crate::common::{ccnuma_in, refused, said};
 
 #[test]
 fn an_unknown_machine_is_answered_with_the_nearest() {

@@ -1,8 +1,6 @@
 //! What programs of users' own may do, and what is told of it: what is measured, what they read, what they wait for, and how they end.
 
-mod common;
-
-use common::programs::{Built, CCNUMA, compilers, complaints, figure, installed, printed, run};
+use crate::common::programs::{Built, CCNUMA, compilers, complaints, figure, installed, printed, run};
 use std::fs;
 
 /// A part before a loop, a loop in parallel, and a part after it; how long the serial parts are is told.

@@ -6,11 +6,10 @@
 
 #![cfg(not(target_arch = "aarch64"))]
 
-#[path = "../../host/tests/computers/builder.rs"]
+#[path = "../../../host/tests/computers/builder.rs"]
 #[allow(dead_code, reason = "each test file uses what it needs")]
 mod builder;
-mod common;
-#[path = "../../host/tests/emulation/emulator.rs"]
+#[path = "../../../host/tests/emulation/emulator.rs"]
 #[allow(dead_code, reason = "each test file uses what it needs")]
 mod emulator;
 
@@ -18,8 +17,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
+use crate::common::ccnuma_in;
 use builder::{Computer, Place};
-use common::ccnuma_in;
 use emulator::{Emulator, IMPLEMENTER_AND_PART};
 use host::discovery::{Inventory, KernelFiles};
 use serde_json::Value;

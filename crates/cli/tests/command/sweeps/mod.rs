@@ -1,8 +1,6 @@
 //! Sweeps: a study's runs, by any number of processes, killed or interrupted or not, give the same bytes; and what is wrong with a
 //! study is said with its line.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod executors;
 mod slurm;
 
@@ -12,7 +10,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-use common::ccnuma_in;
+use crate::common::{self, ccnuma_in};
 use serde_json::Value;
 use tempfile::TempDir;
 
