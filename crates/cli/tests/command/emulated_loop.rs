@@ -9,7 +9,7 @@
 #[path = "../../../host/tests/computers/builder.rs"]
 #[allow(dead_code, reason = "each test file uses what it needs")]
 mod builder;
-#[path = "../../../host/tests/emulation/emulator.rs"]
+#[path = "../../../host/tests/emulated/aarch64/emulator.rs"]
 #[allow(dead_code, reason = "each test file uses what it needs")]
 mod emulator;
 

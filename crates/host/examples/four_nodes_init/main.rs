@@ -1,4 +1,4 @@
-//! The first process of the emulated machine of `tests/four_nodes`: uses every node and reports each outcome in a line.
+//! The first process of the emulated machine of `tests/emulated/four_nodes`: uses every node and reports each outcome in a line.
 //!
 //! Lines are `KEY: TEXT` on the console. What they should say, the test knows; nothing is decided here.
 

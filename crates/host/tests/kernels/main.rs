@@ -1,4 +1,4 @@
-//! The kernels, run and disassembled. The same tests run on AArch64, under emulation if need be (`tests/emulation/main.rs`);
+//! The kernels, run and disassembled. The same tests run on AArch64, under emulation if need be (`tests/emulated/aarch64/mod.rs`);
 //! those of time, which an emulator has its own idea of, are named `timing`.
 
 mod aarch64;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::initramfs::Initramfs;
+use super::initramfs::Initramfs;
 
 /// Names a kernel image, or a folder with one in it or in its `boot`.
 pub const KERNEL_VARIABLE: &str = "CCNUMA_TEST_KERNEL";
