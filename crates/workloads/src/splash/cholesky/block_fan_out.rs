@@ -1,5 +1,5 @@
-//! The schedule of SPLASH-2's program: blocks fan out. Each thread completes its subtrees, and sends what they contribute to the owners of
-//! the blocks above. A completed block is sent to the threads in its row and its column of their grid; each makes the products of its own
+//! The schedule of SPLASH-2's program: blocks fan out. Each thread completes its subtrees, and sends their updates to the owners of the
+//! blocks above. A completed block is sent to the threads in its row and its column of their grid; each makes the products of its own
 //! blocks as their factors come, and completes a block when all products are subtracted and the diagonal block of its panel is there.
 
 use super::TASK;
@@ -14,7 +14,7 @@ use crate::parallel::{Array, Locks};
 use crate::program::{RegionPlan, Shape};
 use crate::thread::Thread;
 
-/// A message to a thread: a block of the factor is there, or a part of what a subtree contributes.
+/// A message to a thread: a block of the factor is there, or a part of a subtree's update.
 #[derive(Clone, Copy)]
 enum Message {
     Block(Name),
@@ -52,7 +52,7 @@ pub struct BlockQueues<'r, R> {
     counts: Vec<usize>,
 }
 
-/// What threads have besides queues.
+/// The regions of the program besides queues, as threads use them.
 pub struct Parts<'r, R> {
     pub panels: Panels<'r, R>,
     pub factor: Factor<'r, R>,
@@ -81,7 +81,7 @@ fn lines(shape: &Shape, counts: &[usize]) -> Lines {
     Lines::new(shape, 1 + most.div_ceil(shape.line_words))
 }
 
-/// What a thread has received of a panel of the factor.
+/// Blocks of a panel of the factor that a thread has received.
 #[derive(Clone, Default)]
 struct Here {
     diagonal: bool,
@@ -157,7 +157,7 @@ impl<'r, R> BlockQueues<'r, R> {
 }
 
 impl<T: Thread> Worker<'_, '_, T> {
-    /// Completes the thread's subtrees, and sends what each contributes.
+    /// Completes the thread's subtrees, and sends their updates.
     fn complete_subtrees(&mut self) {
         let Parts { panels, updates, contributed, factor, .. } = self.parts;
         let number = self.number;
@@ -178,7 +178,7 @@ impl<T: Thread> Worker<'_, '_, T> {
         }
     }
 
-    /// Completes a panel of an own subtree, and subtracts its products from those above it there, and from what the subtree contributes.
+    /// Completes a panel of an own subtree, and subtracts its products from those above it there, and from the subtree's update.
     fn complete_own(&mut self, panel: usize, update: &Update) {
         let Parts { panels, contributed, .. } = self.parts;
         panels.complete(panel, self.thread);
@@ -205,7 +205,7 @@ impl<T: Thread> Worker<'_, '_, T> {
         }
     }
 
-    /// A part of what a subtree contributes has come.
+    /// A part of a subtree's update has come.
     fn receive_part(&mut self, subtree: usize, (lower, upper): (usize, usize)) {
         let Parts { panels, factor, descriptors, updates, contributed } = self.parts;
         let update = &updates.of[subtree];

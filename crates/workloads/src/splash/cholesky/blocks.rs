@@ -19,7 +19,7 @@ pub struct Block {
     pub places: Range<usize>,
     /// Its first word, whose columns follow each other.
     pub first: usize,
-    /// How many products of other blocks, and parts of what subtrees contribute, are subtracted from it.
+    /// How many products of other blocks, and parts of subtrees' updates, are subtracted from it.
     pub products: usize,
 }
 
@@ -101,8 +101,8 @@ impl Blocks {
         targets.into_iter().for_each(|(panel, number)| self.of[panel][number].products += 1);
     }
 
-    /// The parts of what a subtree contributes, whose root has such changes: the numbers of the lower and the upper change, and the block
-    /// that it is subtracted from.
+    /// The parts of the update of a subtree whose root has such changes: the numbers of the lower and the upper change, and the block
+    /// that a part is subtracted from.
     pub fn parts(&self, changes: &[(usize, Range<usize>)]) -> impl Iterator<Item = (usize, usize, Name)> {
         let pairs = (0..changes.len()).flat_map(|lower| (0..=lower).map(move |upper| (lower, upper)));
         pairs.map(|(lower, upper)| (lower, upper, self.at(changes[lower].0, changes[upper].0)))

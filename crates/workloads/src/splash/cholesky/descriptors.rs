@@ -1,5 +1,6 @@
-//! What threads look blocks up in, as SPLASH-2's program has it in shared memory: for each column of the matrix where its blocks begin,
-//! for each block its row and where its descriptor is, and the descriptors, of 64 bytes. Blocks are found by bisection.
+//! Descriptors of blocks, and the tables that lead to them, in shared memory as in SPLASH-2's program: for each column of the matrix
+//! where its blocks begin, for each block its row and where its descriptor is, and the descriptors, of 64 bytes. Blocks are found by
+//! bisection.
 
 use super::blocks::{Blocks, Name};
 use super::symbolic::Symbolic;

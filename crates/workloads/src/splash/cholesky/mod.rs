@@ -40,8 +40,8 @@ program! {
     /// queue of the owner of each panel that this one changes, under the queue's lock; owners take tasks as they come, and
     /// complete a panel when all changes to it are made. Nobody else stores to it; whoever needs it reads it. In the schedule of
     /// the first SPLASH, any thread completes a panel and makes its changes to others, under their locks. Threads may first complete
-    /// subtrees of their own, whose panels are in private memory until they are complete. In the schedule of SPLASH-2, they send what
-    /// these subtrees contribute to the owners of blocks above; a grid of threads owns these blocks, which fan out (Rothberg and
+    /// subtrees of their own, whose panels are in private memory until they are complete. In the schedule of SPLASH-2, they send the
+    /// updates of these subtrees to the owners of blocks above; a grid of threads owns these blocks, which fan out (Rothberg and
     /// Gupta 1993).
     ///
     /// Matrices are those of meshes of bricks with three displacements at each node. The default has the 1806 rows of BCSSTK14;
@@ -72,7 +72,7 @@ const DRAW: u32 = 60;
 /// Instructions to take a task from a queue, or to put it in.
 const TASK: u32 = 12;
 
-/// Regions: numbers, rows of all supernodes, queues, locks, numbers of subtrees; where blocks fan out, what subtrees contribute, room for
+/// Regions: numbers, rows of all supernodes, queues, locks, numbers of subtrees; where blocks fan out, updates of subtrees, room for
 /// products, and descriptors of blocks.
 const VALUES: usize = 0;
 const ROWS: usize = 1;

@@ -178,7 +178,7 @@ impl<'r, R> Factor<'r, R> {
         }
     }
 
-    /// Adds what a subtree contributes to a block: the rows of the changes `lower` and `upper` of its root.
+    /// Adds a part of a subtree's update to a block: the rows of the changes `lower` and `upper` of its root.
     pub fn add_update<T: Thread<Region = R>>(
         &self,
         (update, region): (&Update, &R),

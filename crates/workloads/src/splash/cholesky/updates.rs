@@ -1,5 +1,5 @@
-//! What subtrees contribute to the panels above them: of each the lower triangle of a matrix with a row for each row above, in memory of
-//! its thread. The thread sums it up; owners of blocks above read their parts of it.
+//! Updates: the contribution of each subtree to the panels above it, the lower triangle of a matrix with a row for each row above, in
+//! memory of the subtree's thread. The thread sums it up; owners of blocks above read their parts of it.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use super::domains::Domains;
 use super::symbolic::Symbolic;
 use crate::program::{Part, RegionPlan, Shape};
 
-/// What one subtree contributes.
+/// The update of one subtree.
 pub struct Update {
     /// The panel at its root.
     pub root: usize,
@@ -36,7 +36,7 @@ fn triangle(side: usize) -> usize {
     side * (side + 1) / 2
 }
 
-/// What all subtrees contribute.
+/// The updates of all subtrees.
 pub struct Updates {
     /// In the order of the subtrees' roots.
     pub of: Vec<Update>,
@@ -45,7 +45,7 @@ pub struct Updates {
 }
 
 impl Updates {
-    /// Those of the subtrees of a run.
+    /// The updates of the subtrees of a run.
     pub fn new(shape: &Shape, symbolic: &Symbolic, domains: &Domains) -> Self {
         let mut words = vec![0_usize; shape.threads()];
         let mut place = |&root: &usize| {
