@@ -56,7 +56,7 @@ program! {
         width: 14, 1 to 128;
         /// Nodes upwards.
         height: 1, 1 to 64;
-        /// Columns of a panel, at most.
+        /// Columns of a panel, at most; where blocks fan out and supernodes are merged, a third more.
         panel: 8, 1 to 4096;
         /// KiB of a panel, at most, as SPLASH cuts supernodes; where blocks fan out, of the cache that they are merged for. 0: any.
         fit: 0, 0 to 1048576;
@@ -190,7 +190,7 @@ struct Structure {
     symbolic: Arc<Symbolic>,
     domains: Domains,
     layout: Layout,
-    /// The blocks that fan out, if it is they that do, and what subtrees contribute to them.
+    /// The blocks that fan out, if it is they that do, and the updates of subtrees.
     blocks: Option<(Blocks, Updates)>,
 }
 
