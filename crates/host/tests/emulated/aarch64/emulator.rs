@@ -12,10 +12,6 @@ const NAMES: [&str; 2] = ["qemu-aarch64", "qemu-aarch64-static"];
 const PROCESSOR: &str = "neoverse-n1";
 pub const IMPLEMENTER_AND_PART: (&str, &str) = ("0x41", "0xd0c");
 
-/// Crates that are optimised: simulations spend their time there, and an emulated program is some ten times slower. All others are
-/// compiled as quickly as possible.
-const OPTIMISED: [&str; 4] = ["ccnuma-engine", "ccnuma-protocol", "ccnuma-sim", "ccnuma-units"];
-
 /// An emulator, beside a Rust target to build programs for it.
 pub struct Emulator {
     name: &'static str,
@@ -45,14 +41,12 @@ impl Emulator {
         Ok(Self { name })
     }
 
-    /// Cargo's `subcommand` for the package in the folder `package`, whose programs are for AArch64 and run under emulation.
+    /// Cargo's `subcommand` for the package in the folder `package`, whose programs are for AArch64 and run under emulation. It compiles
+    /// as quickly as it can: little is simulated there.
     pub fn cargo(&self, subcommand: &str, package: &Path) -> Command {
         let mut command = Command::new(env!("CARGO"));
         command.args([subcommand, "--locked", "--profile", "dev", "--target", TARGET, "--manifest-path"]);
         command.arg(package.join("Cargo.toml"));
-        for name in OPTIMISED {
-            command.arg("--config").arg(format!("profile.dev.package.{name}.opt-level = 1"));
-        }
         command
             .env("CARGO_TARGET_DIR", target_folder())
             .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER", "rust-lld")
