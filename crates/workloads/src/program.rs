@@ -84,6 +84,12 @@ impl RegionPlan {
         Self { parts: vec![Part { home: None, words: words.next_multiple_of(shape.page_words) }] }
     }
 
+    /// So many words for each thread, which are whole pages, on its node.
+    pub fn by_thread(shape: &Shape, words: impl IntoIterator<Item = usize>) -> Self {
+        let part = |(&home, words)| Part { home: Some(home), words };
+        Self { parts: shape.homes.iter().zip(words).map(part).collect() }
+    }
+
     /// 64-bit words in all.
     pub fn words(&self) -> usize {
         self.parts.iter().map(|part| part.words).sum()

@@ -45,7 +45,7 @@ pub struct Blocks {
 impl Blocks {
     /// The blocks of a factor. Those of a thread follow each other on pages of their own, from word `first` on, and each begins a
     /// line.
-    pub fn new(shape: &Shape, symbolic: &Symbolic, domains: &Domains, first: usize) -> Self {
+    pub fn new(shape: &Shape, symbolic: &Symbolic, domains: &Domains, updates: &Updates, first: usize) -> Self {
         let shared = |panel: usize| domains.owner(panel).is_none();
         let of = symbolic.panels.iter().enumerate().map(|(number, panel)| {
             let diagonal = (number, 0..panel.columns.len());
@@ -68,7 +68,7 @@ impl Blocks {
         let grid = thread_grid(shape.threads());
         let mut blocks = Self { of, end: first, room, numbers: numbers.1, before: before.1, grid };
         blocks.place(shape, symbolic);
-        blocks.count_products(&Updates::new(shape, symbolic, domains), symbolic);
+        blocks.count_products(updates, symbolic);
         blocks
     }
 

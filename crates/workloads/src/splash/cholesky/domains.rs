@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 
 use super::symbolic::{Panel, Symbolic};
-use crate::program::{Part, RegionPlan, Shape};
+use crate::program::{RegionPlan, Shape};
 
 /// Which panels are in a subtree of one thread, and where those lie in the threads' private memory.
 pub struct Domains {
@@ -100,6 +100,17 @@ fn subtrees(symbolic: &Symbolic, threads: usize, rule: Rule) -> Vec<(usize, usiz
     }
 }
 
+/// Makes the words of each thread whole pages. Returns where those of each begin.
+pub fn starts(shape: &Shape, words: &mut [usize]) -> Vec<usize> {
+    let mut first = 0;
+    let start = |words: &mut usize| {
+        *words = words.next_multiple_of(shape.page_words);
+        first += *words;
+        first - *words
+    };
+    words.iter_mut().map(start).collect()
+}
+
 impl Domains {
     /// No subtrees: all panels are shared.
     pub fn none(symbolic: &Symbolic, threads: usize) -> Self {
@@ -131,19 +142,13 @@ impl Domains {
             domains.places[number] = Some((thread, domains.words[thread]));
             domains.words[thread] += (columns.len() * rows.len()).next_multiple_of(shape.line_words);
         }
-        let mut first = 0;
-        for (words, start) in domains.words.iter_mut().zip(&mut domains.firsts) {
-            *words = words.next_multiple_of(shape.page_words);
-            *start = first;
-            first += *words;
-        }
+        domains.firsts = starts(shape, &mut domains.words);
         domains
     }
 
     /// The threads' private memory, each on the node of its thread.
     pub fn plan(&self, shape: &Shape) -> RegionPlan {
-        let part = |(&home, &words)| Part { home: Some(home), words };
-        RegionPlan { parts: shape.homes.iter().zip(&self.words).map(part).collect() }
+        RegionPlan::by_thread(shape, self.words.iter().copied())
     }
 
     /// The thread that a panel is one's of, if it is in a subtree.

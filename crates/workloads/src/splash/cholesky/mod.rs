@@ -130,8 +130,8 @@ impl Cholesky {
         let in_blocks = self.schedule == 3;
         let layout = Layout::new(shape, &symbolic, &domains, in_blocks);
         let blocks = in_blocks.then(|| {
-            let blocks = Blocks::new(shape, &symbolic, &domains, layout.words);
-            (blocks, Updates::new(shape, &symbolic, &domains))
+            let updates = Updates::new(shape, &symbolic, &domains);
+            (Blocks::new(shape, &symbolic, &domains, &updates, layout.words), updates)
         });
         Structure { symbolic, domains, layout, blocks }
     }

@@ -62,9 +62,9 @@ pub struct Panels<'r, R> {
     pub own: &'r R,
 }
 
-/// The numbers of a panel that is not complete.
+/// Numbers that are summed up.
 #[derive(Clone, Copy)]
-enum Numbers<'r, R> {
+pub enum Numbers<'r, R> {
     /// In memory that all threads share.
     Shared(Array<'r, R, f64>),
     /// In a thread's private memory, from a word on.
@@ -73,7 +73,7 @@ enum Numbers<'r, R> {
 
 impl<R> Numbers<'_, R> {
     #[inline]
-    fn load<T: Thread<Region = R>>(&self, thread: &mut T, at: usize) -> f64 {
+    pub fn load<T: Thread<Region = R>>(&self, thread: &mut T, at: usize) -> f64 {
         match self {
             Self::Shared(values) => values.load(thread, at),
             Self::Own(region, first) => f64::from_bits(thread.load_own(region, first + at)),
@@ -81,12 +81,28 @@ impl<R> Numbers<'_, R> {
     }
 
     #[inline]
-    fn store<T: Thread<Region = R>>(&self, thread: &mut T, at: usize, value: f64) {
+    pub fn store<T: Thread<Region = R>>(&self, thread: &mut T, at: usize, value: f64) {
         match self {
             Self::Shared(values) => values.store(thread, at, value),
             Self::Own(region, first) => thread.store_own(region, first + at, value.to_bits()),
         }
     }
+}
+
+/// Where some rows are among others that hold them, both as words of `rows`, which are those of [`Symbolic::rows`].
+pub fn find<T: Thread>(rows: &T::Region, some: Range<usize>, there: Range<usize>, thread: &mut T) -> Vec<usize> {
+    let (mut at, mut other) = (0, thread.load(rows, there.start));
+    let find = |word: usize| {
+        let row = thread.load(rows, word);
+        thread.instructions(FIND);
+        while other != row {
+            at += 1;
+            other = thread.load(rows, there.start + at);
+            thread.instructions(FIND);
+        }
+        at
+    };
+    some.map(find).collect()
 }
 
 impl<'r, R> Panels<'r, R> {
@@ -102,22 +118,6 @@ impl<'r, R> Panels<'r, R> {
         }
     }
 
-    /// Where the rows of a panel from place `from` on are among `there`, words of [`Symbolic::rows`].
-    fn find<T: Thread<Region = R>>(&self, one: &Panel, from: usize, there: Range<usize>, thread: &mut T) -> Vec<usize> {
-        let (mut at, mut other) = (0, thread.load(self.rows, there.start));
-        let find = |row: usize| {
-            let row = thread.load(self.rows, row);
-            thread.instructions(FIND);
-            while other != row {
-                at += 1;
-                other = thread.load(self.rows, there.start + at);
-                thread.instructions(FIND);
-            }
-            at
-        };
-        (one.rows.start + from..one.rows.end).map(find).collect()
-    }
-
     /// Subtracts from panel `target` what the completed panel `source` contributes: the products of its rows that are columns
     /// of the target with all rows from there on. `change` is the change's number at the source.
     pub fn change<T: Thread<Region = R>>(&self, source: usize, change: usize, thread: &mut T) {
@@ -126,7 +126,7 @@ impl<'r, R> Panels<'r, R> {
         let (to, results) = (&self.symbolic.panels[target], self.incomplete(target));
         let wide = to.columns.len();
         thread.instructions(PANEL);
-        let found = self.find(from, columns.start, to.rows.clone(), thread);
+        let found = find(self.rows, from.rows.start + columns.start..from.rows.end, to.rows.clone(), thread);
         self.subtract(source, columns, &found, |row, column| row * wide + column, results, thread);
     }
 
@@ -142,7 +142,7 @@ impl<'r, R> Panels<'r, R> {
     ) {
         let panel = &self.symbolic.panels[source];
         thread.instructions(PANEL);
-        let found = self.find(panel, from, rows, thread);
+        let found = find(self.rows, panel.rows.start + from..panel.rows.end, rows, thread);
         self.subtract(source, from..panel.rows.len(), &found, word, Numbers::Shared(Array::new(update)), thread);
     }
 

@@ -4,11 +4,11 @@
 use std::ops::Range;
 
 use super::blocks::{Blocks, Name};
-use super::panels::{FIND, MULTIPLY, PANEL, ROW};
+use super::panels::{FIND, MULTIPLY, Numbers, PANEL, ROW, find};
 use super::symbolic::Symbolic;
 use super::updates::Update;
 use crate::parallel::{Array, cost};
-use crate::program::{Part, RegionPlan, Shape};
+use crate::program::{RegionPlan, Shape};
 use crate::thread::Thread;
 
 /// Columns of factors whose multipliers are kept in registers: of a product, and where a block is solved with its diagonal block.
@@ -24,36 +24,9 @@ pub struct Factor<'r, R> {
     pub products: &'r R,
 }
 
-/// Where a product goes.
-enum Product<'r, R> {
-    /// Into the block.
-    Block(Array<'r, R, f64>),
-    /// Into the thread's own room, from a word on.
-    Apart(&'r R, usize),
-}
-
-impl<R> Product<'_, R> {
-    #[inline]
-    fn load<T: Thread<Region = R>>(&self, thread: &mut T, at: usize) -> f64 {
-        match self {
-            Self::Block(values) => values.load(thread, at),
-            Self::Apart(region, first) => f64::from_bits(thread.load_own(region, first + at)),
-        }
-    }
-
-    #[inline]
-    fn store<T: Thread<Region = R>>(&self, thread: &mut T, at: usize, value: f64) {
-        match self {
-            Self::Block(values) => values.store(thread, at, value),
-            Self::Apart(region, first) => thread.store_own(region, first + at, value.to_bits()),
-        }
-    }
-}
-
 /// The region for products, each thread's on its node.
 pub fn plan(shape: &Shape, blocks: &Blocks) -> RegionPlan {
-    let part = |&home| Part { home: Some(home), words: blocks.room };
-    RegionPlan { parts: shape.homes.iter().map(part).collect() }
+    RegionPlan::by_thread(shape, std::iter::repeat(blocks.room))
 }
 
 impl<'r, R> Factor<'r, R> {
@@ -85,19 +58,7 @@ impl<'r, R> Factor<'r, R> {
         if self.length(block) == self.width(row) {
             return self.columns_of(words, row, thread);
         }
-        let there = self.row_words(block);
-        let (mut at, mut other) = (0, thread.load(self.rows, there.start));
-        let find = |word: usize| {
-            let row = thread.load(self.rows, word);
-            thread.instructions(FIND);
-            while other != row {
-                at += 1;
-                other = thread.load(self.rows, there.start + at);
-                thread.instructions(FIND);
-            }
-            at
-        };
-        words.map(find).collect()
+        find(self.rows, words, self.row_words(block), thread)
     }
 
     /// Which columns of a panel rows are, given by their words.
@@ -116,11 +77,11 @@ impl<'r, R> Factor<'r, R> {
         let (height, across) = (self.length((panel, lower)), self.length((panel, upper)));
         thread.instructions(PANEL);
         if height == self.length(target) && across == self.width(target.0) {
-            self.multiply((panel, lower), (panel, upper), &Product::Block(self.array(target)), thread);
+            self.multiply((panel, lower), (panel, upper), Numbers::Shared(self.array(target)), thread);
             return;
         }
         let first = thread.number() * self.blocks.room;
-        self.multiply((panel, lower), (panel, upper), &Product::Apart(self.products, first), thread);
+        self.multiply((panel, lower), (panel, upper), Numbers::Own(self.products, first), thread);
         let rows = self.rows_in(self.row_words((panel, lower)), target, thread);
         let columns = self.columns_of(self.row_words((panel, upper)), target.0, thread);
         for (column, &right) in columns.iter().enumerate() {
@@ -142,7 +103,7 @@ impl<'r, R> Factor<'r, R> {
 
     /// Subtracts the product of two blocks of a panel from a result with the rows of the lower and a column for each row of the upper
     /// one; of a block with itself, only from the diagonal on.
-    fn multiply<T: Thread<Region = R>>(&self, lower: Name, upper: Name, result: &Product<'_, R>, thread: &mut T) {
+    fn multiply<T: Thread<Region = R>>(&self, lower: Name, upper: Name, result: Numbers<'_, R>, thread: &mut T) {
         let (rows, columns) = (self.array(lower), self.array(upper));
         let (height, across, width) = (self.length(lower), self.length(upper), self.width(lower.0));
         for start in (0..across).step_by(2) {

@@ -3,9 +3,9 @@
 
 use std::ops::Range;
 
-use super::domains::Domains;
+use super::domains::{Domains, starts};
 use super::symbolic::Symbolic;
-use crate::program::{Part, RegionPlan, Shape};
+use crate::program::{RegionPlan, Shape};
 
 /// The update of one subtree.
 pub struct Update {
@@ -56,20 +56,13 @@ impl Updates {
             Some(Update { root, owner, rows, first })
         };
         let mut of: Vec<Update> = domains.roots.iter().filter_map(&mut place).collect();
-        let mut first = 0;
-        let mut starts = Vec::new();
-        for words in &mut words {
-            *words = words.next_multiple_of(shape.page_words);
-            starts.push(first);
-            first += *words;
-        }
+        let starts = starts(shape, &mut words);
         of.iter_mut().for_each(|update| update.first += starts[update.owner]);
         Self { of, words }
     }
 
     /// Their region, each on the node of its thread.
     pub fn plan(&self, shape: &Shape) -> RegionPlan {
-        let part = |(&home, &words)| Part { home: Some(home), words };
-        RegionPlan { parts: shape.homes.iter().zip(&self.words).map(part).collect() }
+        RegionPlan::by_thread(shape, self.words.iter().copied())
     }
 }
