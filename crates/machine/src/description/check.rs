@@ -348,10 +348,14 @@ fn refresh(description: &Description) -> Result<(), Conflict> {
     Ok(())
 }
 
-/// Rows that stay open and collected writes need a controller that reorders; rows also banks in groups, and times that fit into each
-/// other.
+/// Servers alone have controllers that reorder. Rows that stay open and collected writes need one; rows also banks in groups and ranks, and
+/// times that fit into each other.
 fn rows(description: &Description) -> Result<(), Conflict> {
     let Some(banks) = &description.banks else { return Ok(()) };
+    if banks.reorders && description.server.is_none() {
+        let reason = "this kind of node serves the accesses of a channel in order";
+        return Err(Conflict::new("banks.reorders", reason, "false, or a [server]"));
+    }
     if banks.write_batch > 1 && !banks.reorders {
         let reason = "a controller that does not reorder collects no writes (banks.write_batch)";
         return Err(Conflict::new("banks.reorders", reason, "true, or write_batch = 1"));
@@ -365,8 +369,10 @@ fn rows(description: &Description) -> Result<(), Conflict> {
         let reason = "a controller that does not reorder keeps no rows open (banks.row_lines)";
         return refuse("reorders", reason.into(), "true, or row_lines = 0".into());
     }
-    if !banks.banks.is_multiple_of(4) {
-        return refuse("banks_per_channel", "banks with rows are in four groups".into(), "a multiple of 4".into());
+    let (groups, ranks) = (4 * banks.ranks, banks.ranks);
+    if !banks.banks.is_multiple_of(groups) {
+        let reason = format!("banks with rows are in four groups of each of {ranks} ranks (banks.ranks)");
+        return refuse("banks_per_channel", reason, format!("a multiple of {groups}"));
     }
     let access = description.memory.access_cycles;
     if banks.activate_cycles > access {

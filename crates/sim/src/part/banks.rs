@@ -1,12 +1,10 @@
 //! Main memory of several channels and banks. Consecutive lines lie in different channels, and within each channel in
-//! different banks. A bank serves one access at a time; the lines of its channel share the data wires. Where rows are described
-//! ([`super::rows`]), consecutive lines of a channel lie in different groups of banks, and in one row of each.
+//! different banks. A bank serves one access at a time; the lines of its channel share the data wires, in the order of the accesses.
+//! [`super::Dram`] is the memory of controllers that schedule accesses.
 
 use engine::{Grid, Server};
 use machine::description::{BanksSpec, Description};
 use units::{Duration, Hertz, Time};
-
-use super::rows::{Opening, Row, RowTiming};
 
 /// Bytes of a word.
 const WORD_BYTES: u64 = 8;
@@ -28,18 +26,10 @@ pub struct BanksTiming {
     pub word: Duration,
     /// Least occupancy of a bank by an access.
     pub cycle: Duration,
-    /// Whether accesses to other banks overtake one that waits for its bank.
-    pub reorders: bool,
     /// From the start of one refresh of all banks to the start of the next.
     pub refresh_interval: Duration,
     /// Occupancy of all banks by a refresh.
     pub refresh: Duration,
-    /// The rows of banks, if they stay open.
-    pub rows: Option<RowTiming>,
-    /// Lines that are collected for a channel before they are written, with the wires turned once; 1: none are.
-    pub batch: usize,
-    /// Time in which the wires of a channel turn from reads to writes and back.
-    pub turnaround: Duration,
 }
 
 impl BanksTiming {
@@ -55,18 +45,8 @@ impl BanksTiming {
             write,
             word: write / (description.coherent_cache().line.0 / WORD_BYTES),
             cycle: cycles(banks.cycle),
-            reorders: banks.reorders,
             refresh_interval: memory.refresh_interval,
             refresh: cycles(memory.refresh_cycles),
-            rows: (banks.row_lines > 0).then(|| RowTiming {
-                lines: banks.row_lines.into(),
-                activate: cycles(banks.activate_cycles),
-                precharge: cycles(banks.precharge_cycles),
-                open: cycles(banks.row_open_cycles),
-                cycle: cycles(banks.cycle),
-            }),
-            batch: banks.write_batch.max(1) as usize,
-            turnaround: cycles(banks.turnaround_cycles),
         }
     }
 }
@@ -78,10 +58,6 @@ pub struct Banks {
     channels: Vec<Server>,
     /// By channel, then by bank.
     banks: Vec<Server>,
-    /// The same: the rows that are open.
-    rows: Vec<Row>,
-    /// By channel, the banks and rows of the lines that are collected to be written.
-    collected: Vec<Vec<(usize, u64)>>,
 }
 
 impl Banks {
@@ -89,9 +65,7 @@ impl Banks {
     pub fn new(timing: BanksTiming) -> Self {
         let idle = |count| vec![Server::default(); count];
         let banks = timing.channels * timing.banks;
-        let rows = vec![Row::default(); if timing.rows.is_some() { banks } else { 0 }];
-        let collected = vec![Vec::with_capacity(timing.batch); timing.channels];
-        Self { timing, channels: idle(timing.channels), banks: idle(banks), rows, collected }
+        Self { timing, channels: idle(timing.channels), banks: idle(banks) }
     }
 
     /// From the start of an access to the first data.
@@ -99,28 +73,16 @@ impl Banks {
         self.timing.access
     }
 
-    /// The channel, the bank and the row of the line with this number.
-    fn place(&self, line: u64) -> (usize, usize, u64) {
+    /// The channel and the bank of the line with this number.
+    const fn place(&self, line: u64) -> (usize, usize) {
         let (channels, banks) = (self.timing.channels as u64, self.timing.banks as u64);
         let (channel, own) = (line % channels, line / channels);
-        let (bank, row) = self.timing.rows.map_or((own % banks, 0), |rows| rows.place(own, banks));
-        (channel as usize, (channel * banks + bank) as usize, row)
+        (channel as usize, (channel * banks + own % banks) as usize)
     }
 
-    /// What an access to a row of a bank, requested at `now`, finds there: when it can start, and what it takes then.
-    fn opening(&self, (bank, row): (usize, u64), now: Time, length: Duration) -> Opening {
-        let free = now.max(self.banks[bank].free_at());
-        match &self.timing.rows {
-            None => Opening::without_rows(free, self.timing.cycle),
-            Some(rows) => rows.opening(&self.rows[bank], row, free, length),
-        }
-    }
-
-    /// An access of a bank has started.
-    fn note_row(&mut self, (bank, row): (usize, u64), start: Time, opening: &Opening) {
-        if let Some(open) = self.rows.get_mut(bank) {
-            open.note(row, start, opening);
-        }
+    /// The first moment from `now` on at which a bank is free, in no refresh.
+    fn free(&self, bank: usize, now: Time) -> Time {
+        self.refreshed(now.max(self.banks[bank].free_at()))
     }
 
     /// The first moment from `time` on that is in no refresh.
@@ -137,17 +99,10 @@ impl Banks {
     /// Accesses the line with number `line`, requested at `now`, and then has its channel for `length`. Returns the time from which
     /// it has it.
     fn transfer(&mut self, line: u64, now: Time, length: Duration) -> Time {
-        let (channel, bank, row) = self.place(line);
-        let BanksTiming { access, reorders, .. } = self.timing;
-        let opening = self.opening((bank, row), now, length);
-        let free = self.refreshed(opening.from);
-        let start = self.banks[bank].reserve_from(now, free, Grid::ANY, opening.occupancy);
-        self.note_row((bank, row), start, &opening);
-        if reorders {
-            let awake = self.refreshed(now);
-            let slot = self.channels[channel].reserve_from(now, awake, Grid::ANY, length);
-            return start.max(slot) + (access + opening.late - opening.early);
-        }
+        let (channel, bank) = self.place(line);
+        let BanksTiming { access, cycle, .. } = self.timing;
+        let free = self.free(bank, now);
+        let start = self.banks[bank].reserve_from(now, free, Grid::ANY, cycle);
         let data = self.channels[channel].reserve_from(now, start + access, Grid::ANY, length);
         self.hold(bank, data + length);
         data
@@ -161,53 +116,22 @@ impl Banks {
     /// Reads what is stored with the line with number `line` but not the line, requested at `now`. Returns the time at which
     /// it is known.
     pub fn look_up(&mut self, line: u64, now: Time) -> Time {
-        let (_, bank, _) = self.place(line);
+        let (_, bank) = self.place(line);
         let access = self.timing.access;
-        let free = self.refreshed(now.max(self.banks[bank].free_at()));
+        let free = self.free(bank, now);
         self.banks[bank].reserve_from(now, free, Grid::ANY, access) + access
     }
 
     /// Writes the line with number `line`, whose data are there from `now` on. Returns the time at which they are in
-    /// the bank, or with those that are collected for it.
+    /// the bank.
     pub fn write(&mut self, line: u64, now: Time) -> Time {
-        let (channel, bank, row) = self.place(line);
-        let BanksTiming { write, cycle, reorders, batch, .. } = self.timing;
-        if batch > 1 {
-            self.collected[channel].push((bank, row));
-            if self.collected[channel].len() == batch {
-                self.write_collected(channel, now);
-            }
-            return now;
-        }
-        let opening = self.opening((bank, row), now, write);
-        let free = self.refreshed(opening.from);
-        if reorders {
-            let awake = self.refreshed(now);
-            let slot = self.channels[channel].reserve_from(now, awake, Grid::ANY, write);
-            let start = self.banks[bank].reserve_from(now, free.max(slot), Grid::ANY, opening.occupancy);
-            self.note_row((bank, row), start, &opening);
-            return start + write;
-        }
+        let (channel, bank) = self.place(line);
+        let BanksTiming { write, cycle, .. } = self.timing;
+        let free = self.free(bank, now);
         let start = self.channels[channel].reserve_from(now, free, Grid::ANY, write);
         let start = self.banks[bank].reserve_from(now, start, Grid::ANY, cycle);
         self.hold(bank, start + write);
         start + write
-    }
-
-    /// Writes the lines that are collected for a channel, one after another, with its wires turned before and after them.
-    fn write_collected(&mut self, channel: usize, now: Time) {
-        let BanksTiming { write, turnaround, .. } = self.timing;
-        let mut lines = std::mem::take(&mut self.collected[channel]);
-        let (awake, length) = (self.refreshed(now), turnaround + write * lines.len() as u64);
-        let mut slot = self.channels[channel].reserve_from(now, awake, Grid::ANY, length);
-        for place in lines.drain(..) {
-            let opening = self.opening(place, slot, write);
-            let free = self.refreshed(opening.from);
-            let start = self.banks[place.0].reserve_from(slot, free, Grid::ANY, opening.occupancy);
-            self.note_row(place, start, &opening);
-            slot += write;
-        }
-        self.collected[channel] = lines;
     }
 
     /// Writes a word of the line with number `line`, requested at `now`, in the access that reads what is stored with the line.
@@ -249,12 +173,8 @@ mod tests {
         write: Duration(30),
         word: Duration(4),
         cycle: Duration(150),
-        reorders: false,
         refresh_interval: Duration(1_000_000),
         refresh: Duration(10),
-        rows: None,
-        batch: 1,
-        turnaround: Duration::ZERO,
     };
     const START: Time = Time(1000);
 
@@ -283,26 +203,6 @@ mod tests {
         assert_eq!(banks.write_word(0, START), Time(1104));
         assert_eq!(banks.write_word(2, START), Time(1108), "the wires are taken for a word");
         assert_eq!(banks.write_word(0, Time(1104)), Time(1254), "the bank is free after its cycle at 1150");
-    }
-
-    #[test]
-    fn a_controller_that_reorders_leaves_no_gap_behind_a_taken_bank() {
-        let mut banks = Banks::new(BanksTiming { reorders: true, ..TIMING });
-        assert_eq!(banks.read(0, START), Time(1100));
-        assert_eq!(banks.read(4, START), Time(1250), "the first bank, free after its cycle at 1150");
-        assert_eq!(banks.read(2, START), Time(1140), "the other bank, behind the wires of both others alone");
-    }
-
-    #[test]
-    fn collected_lines_are_written_at_once_with_the_wires_turned() {
-        let cycle = Duration(1);
-        let mut banks = Banks::new(BanksTiming { reorders: true, batch: 3, turnaround: Duration(50), cycle, ..TIMING });
-        assert_eq!([0, 2].map(|line| banks.write(line, START)), [START; 2]);
-        assert_eq!(banks.read(6, START), Time(1100), "nothing has been written yet");
-        banks.write(4, START);
-        assert_eq!(banks.busy_before(Time(9000)), Duration(20 + 50 + 3 * 30));
-        assert_eq!(banks.read(10, START), Time(1260), "behind a read, three lines and the wires' turns");
-        assert_eq!(banks.read(1, START), Time(1100), "another channel");
     }
 
     #[test]

@@ -5,19 +5,20 @@
 mod banks;
 mod cache;
 mod cached_copy;
+mod dram;
 mod hierarchy;
 mod levels;
 mod miss_counters;
 mod prefetcher;
 mod recency;
 mod reference_counters;
-mod rows;
 mod snooping_bus;
 mod write_buffer;
 
 pub use banks::{Banks, BanksTiming};
 pub use cache::{Cache, CacheSpec, Slot, Victim};
 pub use cached_copy::CachedCopy;
+pub use dram::{Dram, DramTiming, Wake};
 pub use hierarchy::{Held, Hierarchy, Place};
 pub use levels::{LevelSpec, Levels};
 pub use miss_counters::{MissCounters, MissCountersSpec};

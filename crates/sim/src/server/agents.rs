@@ -2,17 +2,15 @@
 
 use engine::Grid;
 use protocol::server::{
-    self, CachingOutcome, CachingSite, CachingWork, HomeOutcome, HomeSite, HomeWork, Lane, Leaves, Message,
-    MessageKind, Replaced,
+    self, CachingOutcome, CachingSite, CachingWork, HomeOutcome, HomeSite, Lane, Leaves, Message, MessageKind, Replaced,
 };
 use protocol::{Agent, ProtocolError};
 use units::{CpuId, LineAddr, NodeId, Time};
 
 use super::Servers;
-use super::event::ServerEvent;
 use super::fabric::Place;
+use super::slices;
 use super::slices::Room;
-use super::{homes, slices};
 use crate::kernel::EnvelopeId;
 use crate::system::{Served, System};
 
@@ -42,18 +40,8 @@ impl System<Servers> {
         self.handle_all();
     }
 
-    /// A message leaves its home when memory has been read: the data of memory leave its controller, all else the home.
-    pub(super) fn on_leave(&mut self, id: EnvelopeId) {
-        let message = self.kernel.envelopes.remove(id).message;
-        let (places, now) = (&self.controllers.places, self.kernel.now);
-        let data = message.kind.carries_data();
-        let from = if data { places.memory_place(message.line) } else { places.home_place(message.line) };
-        self.transmit(message, from, now);
-        self.handle_all();
-    }
-
     /// Handles the messages that are at their agents.
-    fn handle_all(&mut self) {
+    pub(super) fn handle_all(&mut self) {
         while let Some((message, at)) = self.controllers.inbox.pop_front() {
             if let Err(error) = self.handle(message, at) {
                 return self.fail(error);
@@ -175,7 +163,7 @@ impl System<Servers> {
         self.controllers.sent = sent;
     }
 
-    fn count_agent_message(&mut self, message: &Message) {
+    pub(super) fn count_agent_message(&mut self, message: &Message) {
         let node = match message.from {
             Agent::Interface(cluster) => self.controllers.places.node_of_cluster(cluster),
             Agent::Home(home) => home,
@@ -269,7 +257,7 @@ impl System<Servers> {
         let start = turn.max(at);
         let out = start + if request { timing.home_request } else { timing.home_response };
         self.use_memory(&mut active, &message, &work, (start, out));
-        self.send_from_home(line, out, active.read_at);
+        self.send_from_home(line, out, active.read);
         let homes = &mut self.controllers.homes;
         homes.set(home, controller, active);
         if let Some(victim) = homes.settle(home, controller, line) {
@@ -284,56 +272,6 @@ impl System<Servers> {
             inbox.push_back((message, out));
         }
         Ok(())
-    }
-
-    /// The accesses to memory for a message, which was looked up from `start` to `out`.
-    fn use_memory(
-        &mut self,
-        active: &mut homes::Active,
-        message: &Message,
-        work: &HomeWork,
-        (start, out): (Time, Time),
-    ) {
-        let line = active.line;
-        let Servers { places, homes, fabric, early_read, .. } = &mut self.controllers;
-        let (home, memory) = (places.home_place(line), places.memory_place(line));
-        let way = fabric.way_time(home.stop, memory.stop);
-        let (controller, number) = places.memory(line);
-        let foreign =
-            message.cluster().is_some_and(|cluster| places.caching_agent(cluster, line).socket != home.socket);
-        let banks = &mut homes.controller(places.home(line), controller).banks;
-        if work.memory_read {
-            let asked = if *early_read && foreign { start } else { out };
-            active.read_at = banks.read(number, asked + way);
-        }
-        if work.memory_write || work.bits_write {
-            banks.write(number, out + way);
-        }
-    }
-
-    /// Sends what the home of a line has sent in the present step: at `out`, or when memory has been read, at `read_at`. The data of
-    /// memory leave its controller, all else the home.
-    fn send_from_home(&mut self, line: LineAddr, out: Time, read_at: Time) {
-        let mut sent = std::mem::take(&mut self.controllers.sent);
-        let places = &self.controllers.places;
-        let (home, memory) = (places.home_place(line), places.memory_place(line));
-        let back = self.controllers.fabric.way_time(memory.stop, home.stop) + self.controllers.timing.home_response;
-        for (message, leaves) in sent.drain(..) {
-            let message = self.spoiled(message);
-            self.count_agent_message(&message);
-            let at = match (leaves, message.kind.carries_data()) {
-                (Leaves::AtOnce, _) => {
-                    self.transmit(message, home, out);
-                    continue;
-                }
-                (Leaves::AfterMemory, true) => out.max(read_at),
-                (Leaves::AfterMemory, false) => out.max(read_at + back),
-            };
-            // It takes wires and links in the order of time.
-            let (node, id) = (self.controllers.places.home(line), self.envelop(message, NodeId(0)));
-            self.schedule(node, at, ServerEvent::Leave(id));
-        }
-        self.controllers.sent = sent;
     }
 
     /// Replaces the entry of a line in a directory cache or a probe filter.
@@ -354,7 +292,7 @@ impl System<Servers> {
         if !cached {
             self.controllers.counts[home.index()].reclamations += 1;
         }
-        self.send_from_home(victim, at, active.read_at);
+        self.send_from_home(victim, at, active.read);
         self.controllers.homes.set(home, controller, active);
     }
 }

@@ -3,10 +3,19 @@
 use machine::VirtualNetwork;
 use protocol::Access;
 use protocol::server::{Lane, Message};
-use units::CpuId;
+use units::{CpuId, NodeId};
 
 use crate::kernel::{self, EnvelopeId, NodeEvent, Reach};
 use crate::processor::MissId;
+
+/// A channel of memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MemoryChannel {
+    /// Its memory controller, in the node.
+    pub controller: u16,
+    /// Its number there.
+    pub channel: u16,
+}
 
 /// An event of a server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,6 +30,8 @@ pub enum ServerEvent {
     AtAgent(EnvelopeId),
     /// A message that has waited for memory leaves its home.
     Leave(EnvelopeId),
+    /// A channel of a memory controller of a node serves a request.
+    Memory(NodeId, MemoryChannel),
 }
 
 impl NodeEvent for ServerEvent {
@@ -35,6 +46,9 @@ impl NodeEvent for ServerEvent {
             Self::AtCore(cpu, id) => (2, u32::from(cpu.0), id.0),
             Self::AtAgent(id) => (3, 0, id.0),
             Self::Leave(id) => (4, 0, id.0),
+            Self::Memory(node, MemoryChannel { controller, channel }) => {
+                (5, u32::from(node.0), u32::from(controller) << 16 | u32::from(channel))
+            }
         }
     }
 
@@ -46,7 +60,11 @@ impl NodeEvent for ServerEvent {
             1 => Self::Depart(cpu, id),
             2 => Self::AtCore(cpu, id),
             3 => Self::AtAgent(id),
-            _ => Self::Leave(id),
+            4 => Self::Leave(id),
+            _ => {
+                let (controller, channel) = ((second >> 16) as u16, second as u16);
+                Self::Memory(NodeId(first as u16), MemoryChannel { controller, channel })
+            }
         }
     }
 
@@ -55,7 +73,7 @@ impl NodeEvent for ServerEvent {
     fn reach(self) -> Option<Reach> {
         match self {
             Self::AtCore(cpu, _) => Some(Reach::Processor(cpu)),
-            Self::Begin(..) | Self::Depart(..) | Self::AtAgent(_) | Self::Leave(_) => None,
+            Self::Begin(..) | Self::Depart(..) | Self::AtAgent(_) | Self::Leave(_) | Self::Memory(..) => None,
         }
     }
 }
@@ -85,7 +103,8 @@ mod tests {
         let begun = Access::ALL.into_iter().map(|access| ServerEvent::Begin(cpu, MissId(63), access));
         let at_agents = [ServerEvent::AtAgent(id), ServerEvent::Leave(id)];
         let others = [ServerEvent::Depart(cpu, id), ServerEvent::AtCore(cpu, id)].into_iter().chain(at_agents);
-        for event in begun.chain(others) {
+        let memory = ServerEvent::Memory(NodeId(4095), MemoryChannel { controller: 63, channel: 63 });
+        for event in begun.chain(others).chain([memory]) {
             let (kind, first, second) = event.pack();
             assert_eq!(ServerEvent::unpack(kind, first, second), event);
         }

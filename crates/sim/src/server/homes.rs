@@ -14,7 +14,7 @@ use units::{LineAddr, NodeId, Time};
 use super::timing::ServerTiming;
 use crate::SimError;
 use crate::map::{LineMap, LineTable};
-use crate::part::{Banks, Cache, CacheSpec, Slot};
+use crate::part::{Cache, CacheSpec, Dram, Slot};
 
 /// A line at rest, packed.
 #[derive(Clone, Copy)]
@@ -60,13 +60,37 @@ impl Resting {
 pub(super) struct Active {
     pub(super) line: LineAddr,
     pub(super) state: HomeLine,
-    /// The time at which memory's data are at its controller, if it has been read.
-    pub(super) read_at: Time,
+    pub(super) read: Read,
+}
+
+/// A read of memory for a transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Read {
+    /// None.
+    None,
+    /// In the queue of the controller, by its number there.
+    Waits(u32),
+    /// Served: the time at which the data are at the controller.
+    At(Time),
+}
+
+/// A message that waits for a read of memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiting {
+    /// The number of the read.
+    pub(super) read: u32,
+    pub(super) message: Message,
+    /// The time before which it cannot leave.
+    pub(super) out: Time,
 }
 
 /// A memory controller with its part of the home.
 pub(super) struct MemoryController {
-    pub(super) banks: Banks,
+    pub(super) memory: Dram,
+    /// The number of the next read.
+    pub(super) next_read: u32,
+    /// Messages that wait for reads, in the order in which they were sent.
+    pub(super) held: Vec<Waiting>,
     pub(super) server: Server,
     /// The lines with an entry in the directory cache or the probe filter.
     entries: Option<Cache>,
@@ -112,8 +136,11 @@ impl Homes {
             let (sets, ways) = ((home.entries / home.ways) as usize, home.ways as usize);
             Cache::of_tags(&CacheSpec { sets, ways, replacement: Replacement::LeastRecentlyUsed, page_shift: 0 })
         };
-        let controller = || MemoryController {
-            banks: Banks::new(timing.banks),
+        let controllers = description.memory.controllers as usize;
+        let controller = |number| MemoryController {
+            memory: Dram::new(timing.memory, (number, controllers)),
+            next_read: 0,
+            held: Vec::new(),
             server: Server::default(),
             entries: (home.entries > 0).then(cache),
             active: Vec::new(),
@@ -121,7 +148,7 @@ impl Homes {
             waiting: VecDeque::new(),
             reserved: Vec::new(),
         };
-        let node = || (0..description.memory.controllers).map(|_| controller()).collect();
+        let node = || (0..controllers).map(controller).collect();
         Ok(Self {
             resting: LineTable::new(nodes, lines),
             nodes: (0..nodes).map(|_| node()).collect(),
@@ -149,7 +176,7 @@ impl Homes {
         {
             return *active;
         }
-        Active { line, state: resting.line(), read_at: Time::ZERO }
+        Active { line, state: resting.line(), read: Read::None }
     }
 
     /// Whether a line has a transaction under way.

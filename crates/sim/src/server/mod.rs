@@ -19,6 +19,7 @@ mod core;
 mod event;
 mod fabric;
 mod homes;
+mod memory;
 mod others;
 mod places;
 mod slices;
@@ -36,7 +37,6 @@ use units::{ChannelId, CpuId, Duration, LineAddr, NodeId, Time};
 use crate::SimError;
 use crate::incoherence::Incoherence;
 use crate::kernel::EnvelopeId;
-use crate::part::Banks;
 use crate::processor::{Post, PostKind, ProcessorTiming};
 use crate::statistics::{Histogram, NodeStatistics, Tally};
 use crate::system::{Blueprint, Controller, Held, System};
@@ -68,6 +68,8 @@ pub struct Servers {
     inbox: VecDeque<(Message, Time)>,
     /// Messages that the present step has sent.
     sent: Vec<(Message, Leaves)>,
+    /// Reads of memory that the present step has served, and the time of their first data.
+    served: Vec<(u32, Time)>,
     counts: Vec<Counts>,
 }
 
@@ -125,6 +127,7 @@ impl Controller for Servers {
             home_trackers: home.trackers as usize,
             inbox: VecDeque::new(),
             sent: Vec::new(),
+            served: Vec::new(),
             counts: vec![Counts::default(); nodes],
             places,
         })
@@ -181,6 +184,7 @@ impl Controller for Servers {
             ServerEvent::AtCore(cpu, id) => system.on_core(cpu, id),
             ServerEvent::AtAgent(id) => system.on_agent(id),
             ServerEvent::Leave(id) => system.on_leave(id),
+            ServerEvent::Memory(node, channel) => system.on_memory(node, channel),
         }
     }
 
@@ -226,7 +230,7 @@ impl Controller for Servers {
 impl Servers {
     /// Occupancy of all channels of a node's memory before `time`.
     fn memory_busy(&self, node: NodeId, time: Time) -> Duration {
-        let busy = |banks: &Banks| banks.busy_before(time);
-        self.homes.nodes[node.index()].iter().fold(Duration::ZERO, |sum, controller| sum + busy(&controller.banks))
+        let controllers = self.homes.nodes[node.index()].iter();
+        controllers.fold(Duration::ZERO, |sum, controller| sum + controller.memory.busy_before(time))
     }
 }

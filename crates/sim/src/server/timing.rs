@@ -4,7 +4,7 @@ use machine::description::Description;
 use units::Duration;
 
 use crate::SimError;
-use crate::part::BanksTiming;
+use crate::part::DramTiming;
 
 /// Times of a server besides those of its cores and of its networks.
 #[derive(Clone, Copy, Debug)]
@@ -33,8 +33,8 @@ pub(super) struct ServerTiming {
     pub(super) home_response: Duration,
     /// Occupancy of a home by a message.
     pub(super) home_occupancy: Duration,
-    /// A memory controller.
-    pub(super) banks: BanksTiming,
+    /// The memory of a controller.
+    pub(super) memory: DramTiming,
 }
 
 impl ServerTiming {
@@ -62,7 +62,7 @@ impl ServerTiming {
             home_request: of_die(home.request_cycles),
             home_response: of_die(home.response_cycles),
             home_occupancy: of_die(home.occupancy_cycles),
-            banks: BanksTiming::new(description, banks, home.memory_clock),
+            memory: DramTiming::new(description, banks, home.memory_clock),
         })
     }
 

@@ -45,9 +45,11 @@ section! {
         banks: u32 = "banks_per_channel", count(1, 256);
         /// Occupancy of a bank by an access, in memory cycles, if its data do not hold it longer.
         cycle: u32 = "bank_cycles", cycles(1, 10_000);
-        /// Whether the controller serves accesses to other banks while one waits for its own: data then take the next free time
-        /// of the channel. Otherwise the data of a channel are in the order of its accesses.
+        /// Whether the controller serves accesses to other banks while one waits for its own: those first that can start first
+        /// (a server's alone; other controllers serve them in order, as none of the following keys has an effect there).
         reorders: bool = "reorders", Flag, or false;
+        /// Memory cycles after which an access precedes younger ones that could start sooner; 0: never.
+        patience_cycles: u32 = "patience_cycles", cycles(0, 1_000_000), or 0;
         /// Lines of a row, of a memory whose banks keep the row of their last access open; 0: every access opens its row anew. Rows
         /// need `reorders`, and banks in groups of four: consecutive lines of a channel lie in different groups.
         row_lines: u32 = "row_lines", count(0, 1 << 16), or 0;
@@ -57,6 +59,14 @@ section! {
         precharge_cycles: u32 = "precharge_cycles", cycles(0, 1000), or 0;
         /// Memory cycles after its last access in which a row stays open.
         row_open_cycles: u32 = "row_open_cycles", cycles(0, 1_000_000), or 0;
+        /// Ranks of a channel, which share its banks out.
+        ranks: u32 = "ranks", count(1, 64), or 1;
+        /// Idle memory cycles of the data wires of a channel between lines of two ranks.
+        rank_switch_cycles: u32 = "rank_switch_cycles", cycles(0, 1000), or 0;
+        /// Least memory cycles from a line to the next one of the same group of banks.
+        same_group_cycles: u32 = "same_group_cycles", cycles(0, 1000), or 0;
+        /// Memory cycles in which a rank opens four rows at most; 0: any number.
+        four_activations_cycles: u32 = "four_activations_cycles", cycles(0, 1000), or 0;
         /// Lines written at once, after so many have been collected for a channel; 0 and 1: each when it comes. Others need `reorders`.
         write_batch: u32 = "write_batch", count(0, 256), or 0;
         /// Memory cycles in which the data wires of a channel turn from reads to the lines written at once, and back.

@@ -168,7 +168,7 @@ fn what_cannot_run_is_refused_at_load() {
         ),
         (
             "banks_per_channel = 6",
-            "my.toml:3: banks.banks_per_channel = 6: banks with rows are in four groups; accepted: a multiple of 4",
+            "my.toml:3: banks.banks_per_channel = 6: banks with rows are in four groups of each of 2 ranks (banks.ranks); accepted: a multiple of 8",
         ),
         ("activate_cycles = 200", "my.toml:3: banks.activate_cycles = 200: an access has memory.access_cycles = 130"),
         (
@@ -179,6 +179,8 @@ fn what_cannot_run_is_refused_at_load() {
         let found = of("xeon-8180-2s", &format!("[banks]\n{banks}"));
         assert!(found.contains(told), "{banks}: {found}");
     }
+    let in_order = of("smp-4p", "[banks]\nreorders = true");
+    assert!(in_order.contains("banks.reorders = true: this kind of node serves the accesses of a channel in order"));
     assert!(of("arctic", "[memory]\ncontrollers = 4").contains("memory.controllers = 4: a Hub has one memory"));
     assert!(of("smp-4p", "[memory]\ncontrollers = 0").contains("memory.controllers = 0: "));
     let ideal = of("flash-4p", "[directory]\nideal = \"all-local\"\n[os]\nmigration = true");

@@ -1,0 +1,253 @@
+//! A channel of DRAM: its queue, its banks, and the lines on its data wires, one after another.
+
+use engine::{Grid, Server};
+use units::{Duration, Time};
+
+use super::bank::{Bank, Place, Rank};
+use super::timing::DramTiming;
+
+/// A request in the queue of a channel.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    place: Place,
+    /// The read that it is; `None` for a write.
+    read: Option<u32>,
+    /// The time at which it came.
+    since: Time,
+    /// From when on its row is open for it; [`Time::MAX`] until the row is opened.
+    ready: Time,
+}
+
+impl Request {
+    const fn is_open(&self) -> bool {
+        self.ready.0 != Time::MAX.0
+    }
+}
+
+/// The last line on the wires.
+#[derive(Clone, Copy, Debug)]
+struct Last {
+    rank: usize,
+    group: u32,
+    start: Time,
+    end: Time,
+}
+
+/// A channel.
+#[derive(Clone, Debug)]
+pub(super) struct Channel {
+    wires: Server,
+    banks: Vec<Bank>,
+    /// Requests in the order in which they came.
+    queue: Vec<Request>,
+    /// Writes among them, and those of a batch that are still to be written.
+    writes: usize,
+    draining: usize,
+    last: Option<Last>,
+    ranks: Vec<Rank>,
+    /// The time at which the channel serves its next request; [`Time::MAX`] for none.
+    planned: Time,
+}
+
+impl Channel {
+    /// An idle channel. The refreshes of its ranks are spread over their interval; those of the first come by `earlier` before its multiples.
+    pub(super) fn new(timing: &DramTiming, earlier: Duration) -> Self {
+        let refresh = |rank: u64| earlier + timing.refresh_interval * rank / timing.ranks as u64;
+        let ranks = (0..timing.ranks as u64).map(|rank| Rank::new(refresh(rank))).collect();
+        Self {
+            wires: Server::default(),
+            banks: vec![Bank::default(); timing.banks],
+            queue: Vec::new(),
+            writes: 0,
+            draining: 0,
+            last: None,
+            ranks,
+            planned: Time::MAX,
+        }
+    }
+
+    /// Time before `time` in which data were on the wires.
+    pub(super) fn busy_before(&self, time: Time) -> Duration {
+        self.wires.busy_before(time)
+    }
+
+    /// A request comes at `at`. Returns the time at which the channel must serve one, unless that is planned already.
+    pub(super) fn add(
+        &mut self,
+        place: Place,
+        read: Option<u32>,
+        at: Time,
+        now: Time,
+        timing: &DramTiming,
+    ) -> Option<Time> {
+        self.queue.push(Request { place, read, since: at, ready: Time::MAX });
+        if read.is_none() {
+            self.writes += 1;
+        }
+        if !self.begin_batch(now, timing) && self.is_eligible(self.queue.len() - 1, timing) {
+            self.admit(at, timing);
+        }
+        self.plan(now, timing)
+    }
+
+    /// Whether a request may be served now: a read, unless a batch is being written; a write, if one is.
+    fn is_eligible(&self, index: usize, timing: &DramTiming) -> bool {
+        timing.batch <= 1 || self.queue[index].read.is_none() == (self.draining > 0)
+    }
+
+    /// Opens the row of the last request in the queue at `at`, unless its bank has others to serve before.
+    fn admit(&mut self, at: Time, timing: &DramTiming) {
+        let Some(&Request { place, .. }) = self.queue.last() else { return };
+        let others = self.queue.iter().enumerate().rev().skip(1);
+        let of_bank =
+            others.filter(|&(index, other)| other.place.bank == place.bank && self.is_eligible(index, timing));
+        let (mut waiting, mut oldest) = (false, at);
+        for (_, other) in of_bank {
+            waiting = true;
+            if !other.is_open() {
+                oldest = oldest.min(other.since);
+            }
+        }
+        let may_join = timing.reorders && at.since(oldest) <= timing.patience;
+        let joins = may_join && self.banks[place.bank as usize].has(place.row);
+        if !waiting || joins {
+            self.open(place, at, timing);
+        }
+    }
+
+    /// Opens a row at `at`, for all requests to it.
+    fn open(&mut self, place: Place, at: Time, timing: &DramTiming) {
+        let (_, rank) = timing.group_and_rank(place.bank);
+        let ready = self.banks[place.bank as usize].open(place.row, at, &mut self.ranks[rank], timing);
+        for request in self.queue.iter_mut().filter(|request| request.place.bank == place.bank) {
+            if request.place.row != place.row {
+                request.ready = Time::MAX;
+            } else if !request.is_open() {
+                request.ready = ready.max(request.since);
+            }
+        }
+    }
+
+    /// Opens the row of the oldest request to a bank that has nothing to serve otherwise, at `at`.
+    fn open_next(&mut self, bank: u32, at: Time, timing: &DramTiming) {
+        let mut next = None;
+        for (index, request) in self.queue.iter().enumerate() {
+            if request.place.bank == bank && self.is_eligible(index, timing) {
+                if request.is_open() {
+                    return;
+                }
+                next = next.or(Some(request.place));
+            }
+        }
+        if let Some(place) = next {
+            self.open(place, at, timing);
+        }
+    }
+
+    /// Begins to write a batch if enough lines are collected. Returns whether it does.
+    fn begin_batch(&mut self, now: Time, timing: &DramTiming) -> bool {
+        if timing.batch <= 1 || self.draining > 0 || self.writes < timing.batch {
+            return false;
+        }
+        self.draining = timing.batch;
+        self.open_all(now, timing);
+        true
+    }
+
+    /// Opens rows in all banks that have something to serve and nothing that is ready.
+    fn open_all(&mut self, at: Time, timing: &DramTiming) {
+        for index in 0..self.queue.len() {
+            if !self.queue[index].is_open() && self.is_eligible(index, timing) {
+                self.open_next(self.queue[index].place.bank, at, timing);
+            }
+        }
+    }
+
+    /// The request to serve next, and the time at which that starts: the first that can, or the oldest if it has waited for long.
+    fn choose(&self, now: Time, timing: &DramTiming) -> Option<(usize, Time)> {
+        let mut best: Option<(usize, Time)> = None;
+        for (index, request) in self.queue.iter().enumerate() {
+            if !self.is_eligible(index, timing) {
+                continue;
+            }
+            if request.is_open() {
+                let start = self.start(request, now, timing);
+                if best.is_none_or(|(_, first)| start < first) {
+                    best = Some((index, start));
+                }
+                // The wires do not wait for its row.
+                if now.since(request.since) > timing.patience && request.ready <= now.max(self.wires.free_at()) {
+                    return Some((index, start));
+                }
+            }
+            if !timing.reorders {
+                return best;
+            }
+        }
+        best
+    }
+
+    /// The time from which a request can have the wires.
+    fn start(&self, request: &Request, now: Time, timing: &DramTiming) -> Time {
+        let (group, rank) = timing.group_and_rank(request.place.bank);
+        let behind = match self.last {
+            None => Time::ZERO,
+            Some(last) if last.rank != rank => last.end + timing.rank_switch,
+            Some(last) if last.group == group => last.end.max(last.start + timing.same_group),
+            Some(last) => last.end,
+        };
+        timing
+            .refreshed(now.max(request.ready).max(behind).max(self.wires.free_at()), self.ranks[rank].refreshed_earlier)
+    }
+
+    /// Plans the next request to serve. Returns its time, unless that is planned already.
+    fn plan(&mut self, now: Time, timing: &DramTiming) -> Option<Time> {
+        let next = self.choose(now, timing).map_or(Time::MAX, |(_, start)| start);
+        if next < self.planned {
+            self.planned = next;
+            return Some(next);
+        }
+        None
+    }
+
+    /// Serves what can start at `now`: passes each read to `done` with the time of its first data. Returns the time to come back, if
+    /// that is not planned already.
+    pub(super) fn serve(&mut self, now: Time, timing: &DramTiming, done: &mut Vec<(u32, Time)>) -> Option<Time> {
+        if self.planned != now {
+            return None;
+        }
+        self.planned = Time::MAX;
+        while let Some((index, start)) = self.choose(now, timing)
+            && start == now
+        {
+            self.issue(index, now, timing, done);
+        }
+        self.plan(now, timing)
+    }
+
+    /// A request has the wires from `now` on.
+    fn issue(&mut self, index: usize, now: Time, timing: &DramTiming, done: &mut Vec<(u32, Time)>) {
+        let Request { place, read, .. } = self.queue.remove(index);
+        let length = if read.is_some() { timing.read } else { timing.write };
+        self.wires.reserve(now, Grid::ANY, length);
+        let end = now + length;
+        let (group, rank) = timing.group_and_rank(place.bank);
+        self.last = Some(Last { rank, group, start: now, end });
+        self.banks[place.bank as usize].note(end);
+        match read {
+            Some(read) => done.push((read, now + (timing.access - timing.activate))),
+            None => {
+                self.writes -= 1;
+                if self.draining > 0 {
+                    self.draining -= 1;
+                    if self.draining == 0 {
+                        self.wires.prolong(timing.turnaround);
+                        self.open_all(now, timing);
+                        return;
+                    }
+                }
+            }
+        }
+        self.open_next(place.bank, now, timing);
+    }
+}

@@ -1,0 +1,79 @@
+//! DRAM behind a memory controller that schedules its requests. Consecutive lines lie in different channels, within each channel in
+//! different groups of banks ([`bank`]), and in one row of each.
+//!
+//! Each channel has a queue ([`channel`]). Banks open rows for the oldest requests, also while lines of other banks are on the wires.
+//! Of the requests whose rows are open, the one goes next that can start first (first-ready scheduling; Rixner et al. 2000), so that lines
+//! of one rank follow each other without a gap, and lines of an open row before those of another; but one that has waited for
+//! long precedes all. Writes are collected, and written in batches.
+
+mod activations;
+mod bank;
+mod channel;
+mod timing;
+
+use units::{Duration, Time};
+
+pub use self::timing::DramTiming;
+
+use self::channel::Channel;
+
+/// The time at which a channel must serve a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wake {
+    /// The channel.
+    pub channel: u32,
+    /// The time.
+    pub at: Time,
+}
+
+/// The channels of a memory controller.
+#[derive(Clone, Debug)]
+pub struct Dram {
+    timing: DramTiming,
+    channels: Vec<Channel>,
+}
+
+impl Dram {
+    /// An idle memory: that of controller number `controller` among so many of its node, whose ranks are refreshed one after another.
+    pub fn new(timing: DramTiming, (controller, controllers): (usize, usize)) -> Self {
+        let apart = timing.refresh_interval / (timing.ranks * timing.channels * controllers) as u64;
+        let channel = |number: usize| Channel::new(&timing, apart * (number * controllers + controller) as u64);
+        Self { channels: (0..timing.channels).map(channel).collect(), timing }
+    }
+
+    /// A read of the line with number `line` comes at `at`, which is told at `now`. Its number `read` comes back from [`Self::serve`].
+    #[must_use]
+    pub fn read(&mut self, line: u64, read: u32, at: Time, now: Time) -> Option<Wake> {
+        self.add(line, Some(read), at, now)
+    }
+
+    /// A write of the line with number `line`, as [`Self::read`].
+    #[must_use]
+    pub fn write(&mut self, line: u64, at: Time, now: Time) -> Option<Wake> {
+        self.add(line, None, at, now)
+    }
+
+    fn add(&mut self, line: u64, read: Option<u32>, at: Time, now: Time) -> Option<Wake> {
+        let channels = self.channels.len() as u64;
+        let channel = (line % channels) as usize;
+        let place = self.timing.place(line / channels);
+        let at = self.channels[channel].add(place, read, at, now, &self.timing)?;
+        Some(Wake { channel: channel as u32, at })
+    }
+
+    /// A channel serves requests at `now`, if that is the time for which it has been woken. Each read comes to `done` with the time of
+    /// its first data.
+    #[must_use]
+    pub fn serve(&mut self, channel: u32, now: Time, done: &mut Vec<(u32, Time)>) -> Option<Wake> {
+        let at = self.channels[channel as usize].serve(now, &self.timing, done)?;
+        Some(Wake { channel, at })
+    }
+
+    /// Time before `time` in which data of a channel were on its wires, over all channels.
+    pub fn busy_before(&self, time: Time) -> Duration {
+        self.channels.iter().fold(Duration::ZERO, |sum, channel| sum + channel.busy_before(time))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,214 @@
+//! Scheduling of DRAM, request by request, and its rules under random requests.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Two ranks of eight banks, rows of eight lines, and no refresh within the first microsecond after its start.
+const TIMING: DramTiming = DramTiming {
+    channels: 1,
+    banks: 16,
+    ranks: 2,
+    access: Duration(100),
+    read: Duration(8),
+    write: Duration(8),
+    cycle: Duration(50),
+    row_lines: 8,
+    activate: Duration(15),
+    precharge: Duration(12),
+    open: Duration(300),
+    reorders: true,
+    patience: Duration(400),
+    rank_switch: Duration(3),
+    same_group: Duration(11),
+    four_activations: Duration(40),
+    batch: 1,
+    turnaround: Duration(30),
+    refresh_interval: Duration(1_000_000),
+    refresh: Duration(10),
+};
+const START: Time = Time(1000);
+/// Lines of all rows of one number, and those of two rows in turn.
+const ROWS: u64 = 16 * 8;
+const SET: u64 = 2 * 8;
+/// A line in the bank of line [`SET`], in the next row.
+const OTHER: u64 = ROWS + 3 * SET;
+
+/// The memory, with the events of its channel.
+struct Bench {
+    dram: Dram,
+    events: BTreeMap<(Time, u32), ()>,
+    done: BTreeMap<u32, Time>,
+}
+
+impl Bench {
+    fn new(timing: DramTiming) -> Self {
+        Self { dram: Dram::new(timing, (0, 1)), events: BTreeMap::new(), done: BTreeMap::new() }
+    }
+
+    fn plan(&mut self, wake: Option<Wake>) {
+        if let Some(Wake { channel, at }) = wake {
+            self.events.insert((at, channel), ());
+        }
+    }
+
+    /// Runs up to `end`.
+    fn run(&mut self, end: Time) {
+        while let Some((&(at, channel), ())) = self.events.first_key_value()
+            && at <= end
+        {
+            self.events.pop_first();
+            let mut done = Vec::new();
+            let wake = self.dram.serve(channel, at, &mut done);
+            self.done.extend(done);
+            self.plan(wake);
+        }
+    }
+
+    fn read(&mut self, line: u64, read: u32, at: Time) {
+        self.run(at);
+        let wake = self.dram.read(line, read, at, at);
+        self.plan(wake);
+    }
+
+    fn write(&mut self, line: u64, at: Time) {
+        self.run(at);
+        let wake = self.dram.write(line, at, at);
+        self.plan(wake);
+    }
+
+    /// The times of the first data of all reads, after `START`.
+    fn all(mut self) -> Vec<u64> {
+        self.run(Time::MAX);
+        self.done.values().map(|&at| at.0 - START.0).collect()
+    }
+}
+
+/// The times of reads that come at the start.
+fn reads(timing: DramTiming, lines: &[u64]) -> Vec<u64> {
+    let mut bench = Bench::new(timing);
+    for (read, &line) in lines.iter().enumerate() {
+        bench.read(line, read as u32, START);
+    }
+    bench.all()
+}
+
+#[test]
+fn lines_lie_in_rows_of_two_groups_in_turn() {
+    let place = |line| (TIMING.place(line).bank, TIMING.place(line).row);
+    assert_eq!([0, 1, 2, SET - 1].map(place), [(0, 0), (1, 0), (0, 0), (1, 0)]);
+    assert_eq!([SET, SET + 1].map(place), [(2, 0), (3, 0)], "the other groups");
+    assert_eq!(place(ROWS), (12, 1), "the next row begins with another bank");
+    assert_eq!(place(OTHER), (2, 1));
+    let mut all: Vec<_> = (0..ROWS * 3).map(place).collect();
+    all.sort_unstable();
+    let each = all.chunk_by(|one, other| one == other).map(<[_]>::len).collect::<Vec<_>>();
+    assert_eq!(each, [8; 48], "each row of each bank has all its lines");
+    assert_eq!([0, 1, 4, 15].map(|bank| TIMING.group_and_rank(bank)), [(0, 0), (1, 0), (0, 1), (3, 1)]);
+}
+
+#[test]
+fn lines_of_banks_follow_each_other_on_the_wires() {
+    assert_eq!(reads(TIMING, &[0]), [100]);
+    assert_eq!(reads(TIMING, &[0, 1, 2, 3]), [100, 108, 116, 124]);
+    assert_eq!(reads(TIMING, &[0, 2]), [100, 111], "a line of the same row: the group of banks is not ready earlier");
+    assert_eq!(reads(TIMING, &[0, 2 * SET]), [100, 111], "a bank of the other rank: the wires change hands");
+}
+
+#[test]
+fn another_row_waits_for_the_bank_and_lines_of_the_open_one_go_first() {
+    // Activated at 0, open for 50 less the precharge, precharged and activated again.
+    assert_eq!(reads(TIMING, &[SET, OTHER]), [100, 150]);
+    assert_eq!(reads(TIMING, &[SET, OTHER, SET + 4]), [100, 150, 111]);
+    let in_order = DramTiming { reorders: false, ..TIMING };
+    assert_eq!(reads(in_order, &[SET, OTHER, SET + 4]), [100, 150, 200]);
+    assert_eq!(reads(in_order, &[SET, OTHER, SET + 1]), [100, 150, 158], "behind it, though its bank is free");
+}
+
+#[test]
+fn an_open_row_is_sooner_and_a_closed_one_no_later_than_none() {
+    let mut bench = Bench::new(TIMING);
+    bench.read(SET, 0, START);
+    bench.read(SET + 4, 1, START + Duration(200));
+    bench.read(OTHER, 2, START + Duration(400));
+    bench.read(SET, 3, START + Duration(900));
+    assert_eq!(bench.all(), [100, 285, 512, 1000], "open, another one open, and closed for long");
+}
+
+#[test]
+fn ranks_take_turns_when_a_request_has_waited_for_long() {
+    // Lines of one rank without end, and one of the other, which each of them would keep from the wires.
+    let mut bench = Bench::new(TIMING);
+    bench.read(0, 0, START);
+    bench.read(2 * SET, 1, START);
+    for read in 2..200 {
+        bench.read(u64::from(read) % SET, read, START + Duration(7 * u64::from(read - 2)));
+    }
+    let times = bench.all();
+    assert!((485..510).contains(&times[1]), "{}", times[1]);
+    assert_eq!(times.len(), 200);
+}
+
+#[test]
+fn four_activations_of_a_rank_hold_up_the_fifth() {
+    // Rows of five banks of one rank.
+    let lines = [0, 1, SET, SET + 1, 4 * SET];
+    assert_eq!(reads(TIMING, &lines)[4], 140);
+    assert_eq!(reads(DramTiming { four_activations: Duration(0), ..TIMING }, &lines)[4], 132);
+}
+
+#[test]
+fn collected_lines_are_written_at_once_with_the_wires_turned() {
+    let mut bench = Bench::new(DramTiming { batch: 3, same_group: Duration(0), ..TIMING });
+    bench.write(0, START);
+    bench.write(1, START);
+    bench.read(2, 0, START);
+    bench.run(START + Duration(200));
+    assert_eq!(bench.dram.busy_before(Time(9000)), Duration(8), "nothing has been written yet");
+    bench.write(3, START + Duration(200));
+    bench.read(6, 1, START + Duration(201));
+    // One row is open still. The other is opened meanwhile, and has two of the lines; then the wires turn.
+    assert_eq!(bench.all(), [100, 200 + 15 + 2 * 8 + 30 + 85]);
+}
+
+#[test]
+fn no_access_starts_within_a_refresh() {
+    for (at, data) in [(999_000, 100), (999_005, 105), (1_000_000, 100)] {
+        let mut bench = Bench::new(TIMING);
+        bench.read(0, 0, START + Duration(at));
+        assert_eq!(bench.all(), [if at == 999_000 { 999_010 + data } else { at + data }], "at {at}");
+    }
+}
+
+proptest! {
+    /// Nothing is lost, no line comes sooner than an open row allows, and data never overlap.
+    #[test]
+    fn wires_carry_one_line_at_a_time(
+        steps in prop::collection::vec((0u64..4 * ROWS, 0u64..60, any::<bool>()), 1..300),
+        batch in 1usize..20,
+        reorders in any::<bool>(),
+        row_lines in prop_oneof![Just(0u64), Just(8)],
+    ) {
+        let mut bench = Bench::new(DramTiming { batch: if reorders { batch } else { 1 }, reorders, row_lines, ..TIMING });
+        let (mut now, mut asked) = (START, BTreeMap::new());
+        for (number, (line, later, write)) in steps.into_iter().enumerate() {
+            now += Duration(later);
+            if write {
+                bench.write(line, now);
+            } else {
+                asked.insert(number as u32, now);
+                bench.read(line, number as u32, now);
+            }
+        }
+        bench.run(Time::MAX);
+        prop_assert_eq!(bench.done.keys().collect::<Vec<_>>(), asked.keys().collect::<Vec<_>>());
+        for (read, &at) in &bench.done {
+            prop_assert!(at.since(asked[read]) >= TIMING.access - TIMING.activate);
+        }
+        let mut times: Vec<_> = bench.done.values().copied().collect();
+        times.sort_unstable();
+        prop_assert!(times.windows(2).all(|pair| pair[1].since(pair[0]) >= TIMING.read));
+    }
+}

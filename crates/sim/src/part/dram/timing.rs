@@ -1,0 +1,85 @@
+//! Sizes and times of DRAM, from a description.
+
+use machine::description::{BanksSpec, Description};
+use units::{Duration, Hertz, Time};
+
+/// Sizes and times of the DRAM behind a memory controller.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DramTiming {
+    /// Channels.
+    pub channels: usize,
+    /// Banks of each channel, over all its ranks.
+    pub banks: usize,
+    /// Ranks of each channel.
+    pub ranks: usize,
+    /// From the start of an access to a bank without an open row to the first data.
+    pub access: Duration,
+    /// Occupancy of the channel by a line read.
+    pub read: Duration,
+    /// Occupancy of the channel by a line written.
+    pub write: Duration,
+    /// From the activation of a row of a bank to that of another.
+    pub cycle: Duration,
+    /// Lines of a row; 0: every access opens its row anew.
+    pub row_lines: u64,
+    /// To open a row.
+    pub activate: Duration,
+    /// To close one.
+    pub precharge: Duration,
+    /// From its last access until a row is closed.
+    pub open: Duration,
+    /// Whether requests overtake each other.
+    pub reorders: bool,
+    /// Age of a request from which on it precedes younger ones that could be served sooner.
+    pub patience: Duration,
+    /// Idle time of the wires between lines of two ranks.
+    pub rank_switch: Duration,
+    /// From one line to the next of the same group of banks.
+    pub same_group: Duration,
+    /// Time in which a rank activates four rows at most.
+    pub four_activations: Duration,
+    /// Lines that are collected for a channel before they are written, with the wires turned once; 1: none are.
+    pub batch: usize,
+    /// Time in which the wires of a channel turn from reads to writes and back.
+    pub turnaround: Duration,
+    /// From the start of one refresh of a rank to the start of the next.
+    pub refresh_interval: Duration,
+    /// Occupancy of all banks of a rank by a refresh.
+    pub refresh: Duration,
+}
+
+impl DramTiming {
+    /// The memory of `description`, whose controller has this clock.
+    pub fn new(description: &Description, banks: &BanksSpec, clock: Hertz) -> Self {
+        let (memory, cycles) = (&description.memory, |count: u32| clock.period() * u64::from(count));
+        Self {
+            channels: banks.channels as usize,
+            banks: banks.banks as usize,
+            ranks: banks.ranks as usize,
+            access: cycles(memory.access_cycles),
+            read: cycles(memory.line_cycles),
+            write: cycles(memory.line_write_cycles),
+            cycle: cycles(banks.cycle),
+            row_lines: banks.row_lines.into(),
+            activate: cycles(banks.activate_cycles),
+            precharge: cycles(banks.precharge_cycles),
+            open: cycles(banks.row_open_cycles),
+            reorders: banks.reorders,
+            patience: if banks.patience_cycles == 0 { Duration(u64::MAX) } else { cycles(banks.patience_cycles) },
+            rank_switch: cycles(banks.rank_switch_cycles),
+            same_group: cycles(banks.same_group_cycles),
+            four_activations: cycles(banks.four_activations_cycles),
+            batch: banks.write_batch.max(1) as usize,
+            turnaround: cycles(banks.turnaround_cycles),
+            refresh_interval: memory.refresh_interval,
+            refresh: cycles(memory.refresh_cycles),
+        }
+    }
+
+    /// The first moment from `time` on that is in no refresh of a rank whose refreshes come so much earlier than the multiples of
+    /// their interval.
+    pub(super) fn refreshed(&self, time: Time, earlier: Duration) -> Time {
+        let phase = Duration((time.0 + earlier.0) % self.refresh_interval.0);
+        if phase < self.refresh { time + (self.refresh - phase) } else { time }
+    }
+}
