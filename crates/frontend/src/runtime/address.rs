@@ -62,7 +62,7 @@ pub fn locate(address: usize) -> Option<VirtualAddr> {
     unsafe { (*HOT.get()).ranges.locate(address) }
 }
 
-/// What is simulated memory, whoever tells it.
+/// Ranges of simulated memory, whether or not words of some lines are apart.
 fn ranges() -> &'static mut Ranges {
     // SAFETY: one thread of the host, and nobody keeps the reference.
     unsafe { divided::ranges().unwrap_or(&mut (*HOT.get()).ranges) }
@@ -81,7 +81,7 @@ pub fn pages() -> impl Iterator<Item = VirtualAddr> {
     (0..ranges().arena_start + used).step_by(page()).map(VirtualAddr)
 }
 
-/// What the program itself calls a simulated address.
+/// The program's own address for a simulated address.
 pub fn named(at: u64) -> u64 {
     let ranges = ranges();
     match at.checked_sub(ranges.arena_start) {

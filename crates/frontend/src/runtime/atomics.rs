@@ -19,7 +19,7 @@ use super::words::{acquire, indivisible, release};
 
 /// A word that this computer changes indivisibly, for programs whose threads are its own.
 trait Word: Copy + PartialEq {
-    /// What is there.
+    /// The word's value.
     unsafe fn look(address: *const Self) -> Self;
     /// Stores a value.
     unsafe fn put(address: *mut Self, value: Self);

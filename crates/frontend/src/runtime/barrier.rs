@@ -16,7 +16,7 @@ use super::state::{Mode, Single, current, number, run};
 use super::words::{acquire, indivisible, release};
 use super::{ending, futex};
 
-/// What the runtime keeps in the program's structure.
+/// The runtime's barrier, kept in the program's structure.
 #[repr(C)]
 struct Barrier {
     /// Threads that have come.
@@ -32,7 +32,7 @@ struct Barrier {
 /// Words from one line to the next that share none.
 const LINE_WORDS: usize = LINE / WORD;
 
-/// Who sits where in barriers that are trees, by where their lines are: the numbers of threads.
+/// Seats of barriers that are trees, by where the barrier's lines are: the number of each seat's thread.
 static SEATS: Single<Option<FxHashMap<usize, Vec<usize>>>> = Single::new(None);
 
 /// Lines of barriers that are no more, by how many threads those had. Their words count on.

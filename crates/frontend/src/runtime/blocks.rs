@@ -20,16 +20,16 @@ use super::pipeline::{NO_STATE, Origins, PIPELINE, Pipeline};
 use super::state::{Budget, HOT, Hot, RUN, Single};
 use super::{callbacks, counted};
 
-/// What is known of the blocks of the executable's code.
+/// Blocks of the program's code, and their costs as far as they are known.
 struct Blocks {
     code: Code,
     /// By byte of code, what the block costs whose call returns there; null where nothing is known.
     costs: Vec<*mut Cost>,
     /// By byte of code, whether anything jumps there; looked for only where calls are removed.
     entered: Vec<bool>,
-    /// What blocks of shared libraries cost, by where their calls return.
+    /// Costs of blocks of shared libraries, by where their calls return.
     elsewhere: FxHashMap<usize, *mut Cost>,
-    /// What all blocks cost, in the order in which they were met.
+    /// Costs of all blocks, in the order in which they were met.
     all: Vec<*mut Cost>,
 }
 
@@ -41,10 +41,10 @@ static BLOCKS: Single<Blocks> = Single::new(Blocks {
     all: Vec::new(),
 });
 
-/// What a block costs. It is never freed, since code that is made for the block refers to it.
+/// Cost of a block. It is never freed, since code that is made for the block refers to it.
 #[repr(C)]
 pub(super) struct Cost {
-    /// What was late when the block was last entered ([`Pipeline`]), what is behind it then, and the slots in which nothing issues.
+    /// State of late results ([`Pipeline`]) at the block's last entry, the state behind it, and the slots without issue.
     pub(super) from: u32,
     pub(super) to: u32,
     pub(super) stalls: u32,
@@ -61,7 +61,7 @@ pub(super) struct Cost {
 static NOWHERE: Origins = Origins { references: Vec::new(), words: Vec::new(), exits: Vec::new() };
 
 impl Cost {
-    /// What is known to cost `stalls` when `from` is late, with `to` behind it.
+    /// The cost of a block that takes `stalls` slots when entered with state `from`, and leaves state `to`.
     #[cfg(test)]
     pub(super) const fn known(from: u32, to: u32, stalls: u32) -> Self {
         Self { from, to, stalls, instructions: 0, number: 0, origins: &NOWHERE }
@@ -107,8 +107,8 @@ fn forget(pipeline: &mut Pipeline, budget: &mut Budget) {
     }
 }
 
-/// What a block costs beside its instructions, where these are counted by code that is made for it, which finds something else late
-/// than when the block was last entered.
+/// Stalls of a block that is entered with another state of late results than last time are charged; its instructions are counted
+/// by code that is made for it.
 pub(super) extern "C-unwind" fn enter_anew(cost: *mut Cost) {
     // SAFETY: one thread of the host; costs are never freed.
     let budget = unsafe {
@@ -218,7 +218,7 @@ fn read(at: usize, stack: usize, frame: usize) {
     }
 }
 
-/// What the block `bytes` costs, which begins at `at`. Its instructions that only keep values are taken off.
+/// Cost of the block `bytes`, which begins at `at`. Its instructions that only keep values are taken off.
 fn meet(code: &Code, bytes: &[u8], at: usize, block: &mut Block) -> *mut Cost {
     let slots = block.instructions as u32 + block.announced;
     // SAFETY: one thread of the host.

@@ -11,16 +11,16 @@ pub(super) enum Target {
     Slot(usize),
 }
 
-/// What code calls.
+/// The kind of function that a call leads to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Callee {
     /// The beginning of the next block.
     Block,
-    /// What instrumentation has added before one reference.
+    /// A function of instrumentation's that announces one reference.
     Reference,
-    /// What instrumentation has added and what does nothing here.
+    /// A function of instrumentation's that does nothing here.
     Nothing,
-    /// What else instrumentation has added.
+    /// Any other function of instrumentation's.
     Callback,
     /// The program's own, or the C library's.
     Program,

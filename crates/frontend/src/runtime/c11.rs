@@ -60,10 +60,10 @@ same! {
         condition::cond_timed_wait;
 }
 
-/// What a C11 thread does, and with what.
+/// The start function of a C11 thread.
 type Start = extern "C-unwind" fn(*mut c_void) -> c_int;
 
-/// What a new thread is given.
+/// The start function and the argument of a new thread.
 struct Begun {
     start: Start,
     argument: *mut c_void,

@@ -1,4 +1,4 @@
-//! What instrumented code calls at every reference.
+//! Callbacks of instrumented code, one at every reference.
 //!
 //! A callback learns where it was called from by its return address: the site of the reference. Each is a few instructions that
 //! put that beside the arguments and go on to the real one.
@@ -88,7 +88,7 @@ fn look_again(hot: &mut Hot, thread: &mut sim::Thread<'static>, address: usize, 
 fn issue(hot: &mut Hot, thread: &mut sim::Thread<'static>, instructions: u32) {
     thread.stall(std::mem::take(&mut hot.budget.stalls));
     thread.instructions(instructions);
-    // Who computes for long does not wait for a change.
+    // A thread that computes for long does not wait for a change.
     hot.stores += u64::from(instructions >= LONG);
 }
 
@@ -129,7 +129,7 @@ fn take_counted(hot: &mut Hot) -> u32 {
     references * (1 + hot.instructions) + std::mem::take(&mut hot.budget.pending)
 }
 
-/// What was counted is done before the thread does what others may wait for, or ends.
+/// Counted instructions are issued before the thread does anything that others may wait for, or ends.
 pub(super) fn settle(thread: &mut sim::Thread<'static>) {
     // SAFETY: one thread of the host.
     let hot = unsafe { &mut *HOT.get() };
@@ -139,7 +139,7 @@ pub(super) fn settle(thread: &mut sim::Thread<'static>) {
     }
 }
 
-/// What the compiler has counted since the last reference is done, where references are timed.
+/// Instructions that the compiler has counted since the last reference are issued, where references are timed.
 pub(super) fn issue_pending(thread: &mut sim::Thread<'static>) {
     // SAFETY: one thread of the host.
     let hot = unsafe { &mut *HOT.get() };
@@ -229,7 +229,7 @@ macro_rules! single {
             extern "C" fn act(address: usize, site: usize) {
                 $how(address, Reference::$access, site);
             }
-            // What is not timed is done right here, without a detour: nothing natively, counting where there are no caches.
+            // References that are not timed are done right here: nothing natively, counting where there are no caches.
             naked_asm!(
                 "cmp qword ptr [rip + {hot} + {timed}], 0",
                 "je 2f",

@@ -27,7 +27,7 @@ impl Words {
         self.start + word * WORD
     }
 
-    /// What a word holds, as the runtime knows it without looking.
+    /// Value of a word, without a simulated reference.
     pub fn peek(self, word: usize) -> u32 {
         // SAFETY: whoever names words has memory there.
         unsafe { (self.address(word) as *const u32).read_volatile() }

@@ -10,13 +10,13 @@ use std::mem::offset_of;
 use super::state::{Cancel, HOT, Hot, UserThread, current, of, this};
 use super::unwinding::unwind;
 
-/// What the running thread knows.
+/// The running thread's state of cancellation.
 fn own() -> &'static mut Cancel {
     // SAFETY: threads are never freed; nobody keeps the reference while another may run.
     unsafe { &mut (*this()).cancel }
 }
 
-/// What a cancelled thread ends with (`PTHREAD_CANCELED`).
+/// Result of a cancelled thread (`PTHREAD_CANCELED`).
 const CANCELLED: usize = usize::MAX;
 
 /// Whether the running thread, which is at a cancellation point, is to end there: when the function returns that is one.
@@ -65,7 +65,7 @@ pub fn begin_end() {
     }
 }
 
-/// What is done, and then whether the thread is to end: for stubs that the program calls, as their last step.
+/// Code of an action, and then of the thread's end if that is due: for stubs that the program calls, as their last step.
 macro_rules! then_end_if_due {
     ($act:literal) => {
         concat!(

@@ -35,7 +35,7 @@ fn simulated() -> Option<&'static mut Thread<'static>> {
 
 /// Since the start of the simulation.
 fn now(thread: &mut Thread<'static>) -> u64 {
-    // What the compiler has counted since the last reference is done before this.
+    // Instructions that the compiler has counted since the last reference are issued before this.
     callbacks::issue_pending(thread);
     thread.now().0
 }
@@ -142,7 +142,7 @@ unsafe extern "C" {
     fn libc_clock() -> c_long;
 }
 
-/// What the process has used: its time is the simulated machine's, all else this computer's.
+/// Resources that the process has used: its time is the simulated machine's, all else this computer's.
 ///
 /// # Safety
 /// As of `getrusage`.

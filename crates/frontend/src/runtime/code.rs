@@ -58,7 +58,8 @@ impl Code {
         }
     }
 
-    /// What a call of `target` calls, if that is instrumentation's: whether it leads to this library, directly or by the linkage table.
+    /// The kind of function that a call of `target` leads to, directly or by the linkage table: this library's are
+    /// instrumentation's.
     pub(super) fn callee(&self, target: Target) -> Callee {
         match self.called(target) {
             at if at == __sanitizer_cov_trace_pc as *const () as usize || counted::is_made(at) => Callee::Block,

@@ -12,14 +12,14 @@ use super::state::{Mode, current};
 use super::words::{acquire, indivisible};
 use super::{cancel, futex, locking, looking, mutex};
 
-/// What the runtime keeps in the program's structure. All zero is what static initialisers make.
+/// The runtime's condition variable, kept in the program's structure. Static initialisers make it all zero.
 #[repr(C)]
 struct Condition {
     /// Counts signals.
     signals: u32,
     /// The clock of deadlines, where that is not the wall clock.
     clock: clockid_t,
-    /// What it is waited by where threads look at words ([`looking`]).
+    /// Its words where threads wait by looking at words ([`looking`]).
     looked_at: looking::Condition,
 }
 

@@ -32,7 +32,7 @@ pub fn watch() {
         libc::sigaltstack(&libc::stack_t { ss_sp: stack, ss_flags: 0, ss_size: STACK }, null_mut());
         let mut action: libc::sigaction = zeroed();
         action.sa_sigaction = on_signal as *const () as usize;
-        // What goes wrong in the handler ends the process: the signal is blocked meanwhile.
+        // A crash of the handler ends the process: the signal is blocked meanwhile.
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
         for (signal, _) in SIGNALS {
             libc::sigaction(signal, &raw const action, null_mut());
@@ -59,7 +59,7 @@ extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, context: *mut
         return;
     }
     let Some(thread) = current() else {
-        // Of the runtime, or of what runs outside of the simulation: the instruction is tried again, and crashes.
+        // A crash of the runtime, or outside of the simulation: the instruction is tried again, and crashes.
         // SAFETY: the system's own handler.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
         return;

@@ -19,7 +19,7 @@ use super::futex_call::failed;
 use super::state::{HOT, Reference, Single, current, run};
 use super::{cancel, futex};
 
-/// What threads wait for: its address is what they are found by.
+/// The word for whose change threads wait: they are found by its address.
 static CHANGE: Single<u32> = Single::new(0);
 
 /// When something was last read or written by such a call.

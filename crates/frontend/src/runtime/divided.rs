@@ -33,7 +33,7 @@ pub fn divide(ranges: Ranges, apart: &[(Apart, VirtualAddr)], line: usize) {
     unsafe { *DIVIDED.get() = Some(Divided { ranges, line, words }) };
 }
 
-/// What is simulated memory, if words of it are apart.
+/// Ranges of simulated memory, if words of it are apart.
 pub fn ranges() -> Option<&'static mut Ranges> {
     // SAFETY: one thread of the host, and nobody keeps the reference.
     unsafe { (*DIVIDED.get()).as_mut().map(|divided| &mut divided.ranges) }

@@ -10,7 +10,7 @@ use super::branches::target;
 use super::code::Code;
 use super::{atomics, callbacks, counted};
 
-/// What announces any load or store of so many bytes, and what an atomic one.
+/// Pairs of functions: one announces any load or store of so many bytes, the other an atomic one.
 macro_rules! pairs {
     ($($traced:ident $atomic:ident)*) => {
         [$((callbacks::$traced as *const () as usize, atomics::$atomic as *const () as usize),)*]

@@ -19,7 +19,7 @@ pub fn refuse_to_begin(problem: String) -> ! {
     unsafe { libc::_exit(2) }
 }
 
-/// What is asked for; if that cannot be read, whoever asks learns why.
+/// The request of the run; if it cannot be read, whoever made it learns why.
 pub fn read_request() -> Option<Request> {
     let path = std::env::var_os(VARIABLE)?;
     let refused = |problem: String| {
@@ -68,7 +68,7 @@ fn complain(problem: &str) {
 
 /// The program ends with a status, wherever its threads are.
 pub fn end(status: c_int) -> ! {
-    // What a parent gets to see of a status.
+    // The bits of a status that a parent gets to see.
     run().status = status & 0xff;
     stop()
 }

@@ -53,7 +53,7 @@ pub unsafe fn call(
     }
 }
 
-/// What a system call returns that has failed, after `errno` was told why.
+/// Result of a system call that has failed, with the error in `errno`.
 pub(super) fn failed(code: c_int) -> c_long {
     // SAFETY: the thread's own.
     unsafe { *libc::__errno_location() = code };

@@ -14,7 +14,7 @@ use record::DataObject;
 use super::mode::mode;
 use super::state::{Mode, Reference, Single, current};
 
-/// What stands in front of a block.
+/// Header in front of a block.
 #[repr(C)]
 struct Header {
     /// Bytes that the program may use; of a block within another, how far that one's begins before it, with [`INNER`] set.
@@ -29,7 +29,7 @@ const INNER: u64 = 1 << 63;
 /// Blocks up to here are from classes, in four steps from one power of two to the next.
 const LARGEST_CLASS: usize = 64 << 10;
 const CLASSES: usize = 64;
-/// What a class takes from the arena at a time, at least.
+/// Bytes that a class takes from the arena at a time, at least.
 const CHUNK: usize = 64 << 10;
 const PAGE: usize = 4096;
 
@@ -43,7 +43,7 @@ struct Heap {
     fresh: [(usize, usize); CLASSES],
     /// Free runs of pages, by size and address.
     runs: BTreeMap<(usize, usize), ()>,
-    /// What was ever handed out, if what is lost is to be told: address, bytes, and the code that asked.
+    /// Blocks that were ever handed out, if time lost is told by block: address, bytes, and the code that asked.
     told: Vec<(usize, usize, usize)>,
     tells: bool,
 }

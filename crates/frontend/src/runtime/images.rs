@@ -9,14 +9,14 @@ use crate::wrapped::LIBRARY;
 pub struct Image {
     /// Its path; empty for the executable.
     pub path: String,
-    /// What is added to the addresses that it was linked for.
+    /// Offset from the addresses that it was linked for.
     pub base: usize,
     /// Where its segments begin and end.
     pub start: usize,
     pub end: usize,
     /// Its code.
     pub code: (usize, usize),
-    /// What is read-only once the linker is done with it.
+    /// The range that is read-only once the linker is done with it.
     read_only: (usize, usize),
     /// Whether it has thread-local variables.
     pub has_own: bool,
@@ -174,7 +174,7 @@ impl Image {
                         continue;
                     }
                     let symbol = &*(symbols as *const libc::Elf64_Sym).add((relocation.info >> 32) as usize);
-                    // What it defines itself is no import.
+                    // A symbol that it defines itself is no import.
                     if symbol.st_shndx == 0
                         && let Ok(name) = CStr::from_ptr((names + symbol.st_name as usize) as *const _).to_str()
                     {

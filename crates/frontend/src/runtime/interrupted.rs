@@ -13,7 +13,7 @@ use super::places::place;
 use super::state::{Single, current, number, run};
 use crate::launch::Progress;
 
-/// What the signals' handler and the threads share.
+/// State that the signals' handler and the threads share.
 struct Asked {
     /// Whether the run is to end, and since when on the host's clock, in seconds.
     ends: bool,
@@ -37,7 +37,7 @@ pub fn watch(progress: Option<&Path>) {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         let mut action: libc::sigaction = zeroed();
         action.sa_sigaction = on_signal as *const () as usize;
-        // What waits in the kernel for the terminal, say, returns.
+        // System calls that wait, for the terminal say, return.
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
         for signal in SIGNALS {
             libc::sigaction(signal, &raw const action, null_mut());

@@ -22,7 +22,7 @@ use super::mode::mode;
 use super::state::{self, Mode, RUN, Single};
 use crate::wrapped::{LIBRARY, SYMBOLS};
 
-/// What records call the first byte of the pool: an address that neither the program nor the arena has.
+/// The address of the pool's first byte in records: one that neither the program nor the arena has.
 pub const BASE: usize = 0x4000_0000_0000;
 
 /// Bytes of the pool for libraries that are loaded while the program runs, if it loads any.
@@ -239,7 +239,7 @@ pub fn locate(address: usize) -> Option<VirtualAddr> {
     Some(VirtualAddr(libraries().start + offset as u64))
 }
 
-/// What records call an address: the same in every run, wherever the host has put the library that it is in.
+/// An address as records have it: the same in every run, wherever the host has put the library that it is in.
 pub fn stable(address: usize) -> usize {
     match find(address) {
         Some((_, offset)) => BASE + offset,
@@ -247,7 +247,7 @@ pub fn stable(address: usize) -> usize {
     }
 }
 
-/// What records call a simulated address of the pool.
+/// A simulated address of the pool as records have it.
 pub fn named(at: u64) -> Option<u64> {
     let offset = at.checked_sub(libraries().start)?;
     (offset < libraries().bytes as u64).then_some(BASE as u64 + offset)
@@ -292,7 +292,7 @@ pub fn objects() -> Vec<DataObject> {
     objects
 }
 
-/// What instructions of libraries are part of, by what records call them: `sites` are the addresses of some.
+/// Source lines of those of `sites` that are in libraries, by their addresses in records.
 pub fn lines(sites: impl Iterator<Item = usize>) -> Vec<(u64, SourceLine)> {
     let mut known: FxHashMap<usize, Option<Symbols>> = FxHashMap::default();
     let mut found = Vec::new();

@@ -16,7 +16,7 @@ use super::{address, ending};
 /// Bytes from one line to the next that share none on any simulated machine.
 pub const LINE: usize = 256;
 
-/// What belongs to locks and is not in the program's variables.
+/// State of locks that is not in the program's variables.
 #[derive(Default)]
 struct Table {
     /// Where the nodes are that threads wait with, by name less one.

@@ -101,7 +101,7 @@ pub fn wait(
     if taken == 0 && !in_time { libc::ETIMEDOUT } else { taken }
 }
 
-/// Who is cancelled while it looks cannot leave its place.
+/// A thread that is cancelled while it looks cannot leave its place.
 fn spinning<T>(look: impl FnOnce() -> T) -> T {
     cancel::spinning(look)
 }

@@ -92,7 +92,7 @@ pub fn discount_call() {
     unsafe { (*(*HOT.get()).user).looks.calls -= 1 };
 }
 
-/// What stands for the registers and the stack of the program, and for what of them is `late`; none if there is too much of it.
+/// A hash of the program's registers and stack, and of the state of `late` results; none if the stack is too long.
 fn state_of(frame: &Frame, user: *mut UserThread, late: u32) -> Option<u64> {
     // SAFETY: threads are never freed.
     let (start, bytes) = unsafe { (*user).stack };

@@ -1,4 +1,4 @@
-//! What of a program is measured: what it says itself, or what it does from its first parallel section to the end of its last.
+//! The measured part of a program: the one that it names, or from its first parallel section to the end of its last.
 
 use sim::Thread;
 
@@ -50,13 +50,13 @@ pub fn from_birth(thread: &mut Thread<'_>, user: *mut UserThread) {
     }
 }
 
-/// What is to be measured begins or ends.
+/// The measured part begins or ends.
 fn measure(thread: &mut Thread<'_>, on: bool) {
     thread.measure(on);
     recording::measured(number(), on);
 }
 
-/// What is to be measured begins here, in the words of the program.
+/// The measured part begins here, in the words of the program.
 #[unsafe(no_mangle)]
 pub extern "C" fn ccnuma_roi_begin() {
     if let Some(thread) = current() {
@@ -100,7 +100,7 @@ pub extern "C" fn ccnuma_first_touch_() {
     ccnuma_first_touch();
 }
 
-/// What of the program was measured, as records call it.
+/// The part of the program that was measured, as records call it.
 pub fn part(run: &Run) -> &'static str {
     match (run.regions, run.sections) {
         (true, _) => "regions",

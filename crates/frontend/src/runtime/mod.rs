@@ -1,4 +1,4 @@
-//! What runs inside of the program: on one thread of the host, and nowhere else.
+//! The runtime inside of the program: on one thread of the host, and nowhere else.
 
 pub mod address;
 mod arguments;

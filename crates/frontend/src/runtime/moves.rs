@@ -47,7 +47,7 @@ pub fn move_range(start: usize, bytes: usize, nodes: &[NodeId]) {
     let page = page();
     for (number, at) in (start / page..(start + bytes).div_ceil(page)).enumerate() {
         if let Some(at) = locate(at * page) {
-            // Of a page that cannot move the caller learns by asking where it is, as from the kernel.
+            // A page that cannot move stays: the caller learns it by asking where the page is, as from the kernel.
             let _moved = move_page(thread, at, nodes[number % nodes.len()]);
         }
     }

@@ -169,7 +169,7 @@ pub fn give(thread: &mut Thread<'static>, mutex: *mut pthread_mutex_t) -> c_int 
     thread.charged_to(Cause::Lock, |thread| Handle::at(mutex).give(thread))
 }
 
-/// Who calls it after the simulation, or before: there is one thread then, and no lock that anybody waits for.
+/// Whether the caller is alone, after the simulation or before it: nobody waits for a lock then.
 pub fn alone() -> bool {
     mode() != Mode::Native
 }

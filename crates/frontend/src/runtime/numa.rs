@@ -1,8 +1,8 @@
 //! Where the program asks for its pages: `mbind`, policies, and what programs use of libnuma.
 //!
-//! What is asked for is the plan of pages that nobody has touched yet, as on the host, where it is heeded when they are first touched.
-//! A machine whose placement heeds no plans (`os.placement`) takes none; that is noted. Pages that have been placed stay, unless they
-//! are asked to move ([`super::moves`]).
+//! Requests are the plan of pages that have not been touched yet, as on the host, which heeds it at first touch. A machine whose
+//! placement heeds no plans (`os.placement`) takes none; that is noted. Pages that have been placed stay, unless they are asked
+//! to move ([`super::moves`]).
 
 use std::ffi::{c_int, c_long, c_void};
 

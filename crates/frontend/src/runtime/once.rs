@@ -1,4 +1,4 @@
-//! What is done once, by whoever comes first: `pthread_once`, and C++'s variables that are made when they are first met.
+//! Actions done once, by whoever comes first: `pthread_once`, and C++'s variables that are made when they are first met.
 
 use std::ffi::c_int;
 

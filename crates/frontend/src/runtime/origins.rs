@@ -1,8 +1,8 @@
 //! Which loads of a thread the addresses of its references are computed from, as it runs.
 //!
-//! What a block of code makes of its registers, of words of the stack and of what it loads is read off its machine code
-//! ([`super::pipeline`]). Here each place has the number of the load that its value was computed from last, so that each reference
-//! tells the simulator how many loads ago that was.
+//! The values that a block of code computes from its registers, from words of the stack and from its loads are read off its
+//! machine code ([`super::pipeline`]). Here each place has the number of the load that its value was computed from last, so that
+//! each reference tells the simulator how many loads ago that was.
 //!
 //! Limits: of several loads that an address is computed from, the latest counts; what a function returns, and what a block does behind
 //! a call, comes from nothing; stores issue as if their addresses were there.

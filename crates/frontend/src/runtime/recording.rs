@@ -1,4 +1,4 @@
-//! What the program's threads refer to, written down as they run: to be replayed on other machines.
+//! References of the program's threads, written down as they run: to be replayed on other machines.
 //!
 //! Words by which threads synchronise are told by what changes and reads them indivisibly ([`super::state`]): a replay keeps their
 //! order. The start of a thread is such a change, too, of the word by which its end is known.
@@ -9,7 +9,7 @@ use references::{Access, AccessKind, Event, Header, Recorder, ReferenceError};
 
 use super::state::{HOT, Reference, Single, number};
 
-/// What a trace of a compiled program does not hold.
+/// Properties of a compiled program that a trace of it does not hold.
 const LOST: [&str; 3] = [
     "timing-dependent order of locks and work distribution (the recorded order is replayed)",
     "sizes of references (each counts as one word)",
@@ -84,7 +84,7 @@ pub fn saw(address: usize) {
     }
 }
 
-/// What is to be measured of thread number `thread` begins or ends.
+/// The measured part of thread number `thread` begins or ends.
 pub fn measured(thread: usize, on: bool) {
     if let Some(recorder) = recording() {
         recorder.record(thread, Event::Measure(on));

@@ -1,4 +1,4 @@
-//! What no simulated thread can do: the simulation ends, and says what the program wanted.
+//! Calls that no simulated thread can make: the simulation ends, and its error names the call.
 //!
 //! Processes, and signals of others, belong to the host's kernel, which knows one thread of it all; so does what waits in it for another
 //! thread by ways that are not simulated.

@@ -13,7 +13,7 @@ use super::mutex::alone;
 use super::state::{Mode, current};
 use super::words::indivisible;
 
-/// What the runtime keeps in the program's structure: all zero is free, as static initialisers make it.
+/// The runtime's lock, kept in the program's structure: all zero is free, as static initialisers make it.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Words {

@@ -14,7 +14,7 @@ use super::state::{Single, current, note, of, this};
 /// Signals have numbers below.
 const SIGNALS: usize = 65;
 
-/// What the program has said of each signal, if anything.
+/// The action that the program has set for each signal, if any.
 static ACTIONS: Single<[Option<libc::sigaction>; SIGNALS]> = Single::new([None; SIGNALS]);
 
 fn action(signal: c_int) -> Option<&'static mut Option<libc::sigaction>> {
@@ -23,7 +23,7 @@ fn action(signal: c_int) -> Option<&'static mut Option<libc::sigaction>> {
     actions.get_mut(usize::try_from(signal).ok().filter(|&signal| signal > 0)?)
 }
 
-/// What is said of a signal that the program has said nothing of.
+/// The action of a signal for which the program has set none.
 fn usual() -> libc::sigaction {
     // SAFETY: all zero is a value of it: the default.
     unsafe { zeroed() }

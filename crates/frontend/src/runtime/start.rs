@@ -66,7 +66,7 @@ pub unsafe extern "C" fn __wrap___libc_start_main(
     }
 }
 
-/// What the C library takes for `main`.
+/// The function that the C library takes for `main`.
 extern "C-unwind" fn first_main(count: c_int, arguments: *mut *mut c_char, variables: *mut *mut c_char) -> c_int {
     // SAFETY: it was noted before this is called.
     let Some(main) = (unsafe { *MAIN.get() }) else { return 127 };
@@ -229,7 +229,7 @@ fn profile(
     started.map(Some).map_err(|error| error.to_string())
 }
 
-/// What the program's memory is called, beside its variables: blocks of the heap, and stacks.
+/// Data objects of the program beside its variables: stacks, data of libraries, and blocks of the heap.
 fn objects() -> Vec<DataObject> {
     let stack = |&thread: &*mut UserThread| {
         // SAFETY: threads are never freed.
@@ -242,7 +242,7 @@ fn objects() -> Vec<DataObject> {
     settled(objects)
 }
 
-/// What is to be told of a run that is over.
+/// The answer for a run that is over.
 fn conclude(
     description: &Description,
     simulator: &Simulator,

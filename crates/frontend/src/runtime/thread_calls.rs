@@ -12,7 +12,7 @@ use super::wishes::Wishes;
 use super::words::acquire;
 use super::{cancel, ending, futex, libraries, measured};
 
-/// What a thread starts with.
+/// The start function of a thread.
 type Start = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 
 /// Makes a thread.
@@ -154,7 +154,7 @@ pub unsafe extern "C-unwind" fn __wrap_pthread_exit(result: *mut c_void) -> ! {
 #[unsafe(no_mangle)]
 pub extern "C" fn __wrap_pthread_self() -> libc::pthread_t {
     if current().is_none() {
-        // Of the time before and after the simulation, in which there is only the first thread.
+        // Before and after the simulation there is only the first thread.
         return match mode() {
             // SAFETY: it only looks.
             Mode::Native => unsafe { libc::pthread_self() },

@@ -34,7 +34,7 @@ unsafe impl Stack for ArenaStack {
 pub const GUARD: usize = 4096;
 
 impl UserThread {
-    /// What it called last that may wait.
+    /// The function it called last that may wait, by name.
     pub fn call_name(&self) -> String {
         match self.called.is_null() {
             true => "its own code".to_owned(),

@@ -9,7 +9,7 @@ use std::ffi::c_int;
 use super::images::images;
 use super::state::{Single, current, note, run};
 
-/// What there is to be known when the instruction fails.
+/// State for answering the instruction when it fails.
 struct Counter {
     /// Millions of cycles of a simulated processor in a second.
     mhz: f64,
@@ -90,7 +90,7 @@ pub unsafe fn answer(registers: &mut [i64]) -> bool {
     true
 }
 
-/// What the host's counter tells.
+/// Value of the host's counter, and the processor's number.
 fn host() -> (u64, u32) {
     set(libc::PR_TSC_ENABLE);
     // SAFETY: every processor of this kind has the instructions.

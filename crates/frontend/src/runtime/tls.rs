@@ -29,7 +29,7 @@ unsafe extern "C" {
     fn __ctype_init();
 }
 
-/// What the thread register holds now, and how it is set.
+/// Value of the thread register now, and how it is set.
 struct Register {
     now: usize,
     instruction: bool,
@@ -129,13 +129,13 @@ pub fn leave() {
     enter(host_header());
 }
 
-/// What the C library looks characters up in is per thread: called by a new thread, once.
+/// Pointers to the C library's tables of characters are per thread: a new thread sets them, once.
 pub fn settle() {
     // SAFETY: it fills in pointers of the running thread's block.
     unsafe { __ctype_init() };
 }
 
-/// What the kernel calls the host's thread. A function for it has been in the C library since 2.30 only.
+/// The kernel's number of the host's thread. A function for it has been in the C library since 2.30 only.
 pub fn kernel_id() -> i32 {
     // SAFETY: it only looks.
     unsafe { libc::syscall(libc::SYS_gettid) as i32 }

@@ -27,7 +27,7 @@ unsafe extern "C" {
     fn __pthread_unwind_next(place: *mut Place) -> !;
 }
 
-/// What a thread of the program does.
+/// The body of a thread of the program.
 pub type Body = Box<dyn FnOnce() -> *mut c_void>;
 
 /// Does `body` as the running thread, `user`, until it returns or the thread ends in its midst. Returns what it ended with.

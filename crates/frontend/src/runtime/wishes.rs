@@ -1,4 +1,4 @@
-//! What a program wants of a thread that it makes.
+//! Wishes of a program for a thread that it makes.
 
 use std::ffi::c_int;
 
@@ -10,7 +10,7 @@ unsafe extern "C" {
     fn pthread_attr_getdetachstate(attributes: *const libc::pthread_attr_t, detached: *mut c_int) -> c_int;
 }
 
-/// What attributes say.
+/// Values of a thread's attributes.
 #[derive(Default)]
 pub struct Wishes {
     /// Whether nobody will join it.

@@ -35,7 +35,7 @@ pub fn acquire<T>(thread: &mut Thread<'static>, address: usize, look: impl FnOnc
     })
 }
 
-/// What the memory of a word tells of it past the caches ([`Thread::at_memory`]).
+/// Loads a word from its memory, past the caches ([`Thread::at_memory`]).
 pub fn at_memory<T>(thread: &mut Thread<'static>, address: usize, look: impl FnOnce() -> T) -> T {
     callbacks::settle(thread);
     thread.at_memory(address::locate(address), || {

@@ -1,8 +1,8 @@
 //! How results flow through a block of code: which of its instructions wait for which, for registers and for words of memory.
 //!
-//! What instrumentation has added is no part of it. Calls of its functions change nothing here. What the compiler keeps on the stack
-//! across them was in registers otherwise: words of the stack that no call announces are taken for registers, as are copies between
-//! registers. Everything else that is loaded and stored is memory.
+//! Code of instrumentation is no part of it: calls of its functions change nothing here. Values that the compiler keeps on the
+//! stack across them were in registers otherwise: words of the stack that no call announces are taken for registers, as are
+//! copies between registers. Everything else that is loaded and stored is memory.
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind};
 
@@ -17,7 +17,7 @@ use super::place::{
 /// A result by its number: first what registers hold when the block begins, by [`super::place`].
 pub(super) type Id = usize;
 
-/// What nobody waits for.
+/// A result that is there at once: nobody waits for it.
 pub(super) const READY: Id = REGISTERS;
 
 /// One operation of a block.
@@ -61,7 +61,7 @@ struct Value {
     at: Address,
 }
 
-/// What is known of a block as its instructions are read one by one.
+/// State of a block as its instructions are read one by one.
 struct Reader<'l> {
     latencies: &'l Latencies,
     registers: [Value; REGISTERS],
@@ -272,7 +272,7 @@ impl<'l> Reader<'l> {
         value
     }
 
-    /// What the value of a word of the stack comes from: a load of it waits for what was stored, as for its address.
+    /// Origin of the value of a word of the stack: a load of it waits for the stored value, as for its address.
     fn held_at(&mut self, at: Address) -> Origin {
         match self.known(at) {
             Some(value) => self.origins.of(value.id),
@@ -290,7 +290,7 @@ impl<'l> Reader<'l> {
         self.origins.word(from, at.offset)
     }
 
-    /// What registers and stored words of the stack come from.
+    /// Origins of the values of registers and of stored words of the stack.
     fn held(&mut self) -> Vec<(u8, Origin)> {
         let mut held: Vec<_> =
             (0..WORDS).map(|number| (number, self.origins.of(self.registers[number as usize].id))).collect();

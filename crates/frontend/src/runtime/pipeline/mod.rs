@@ -1,4 +1,4 @@
-//! What instructions cost beside their number: they wait for one another's results.
+//! The cost of instructions beside their number: they wait for one another's results.
 //!
 //! Where blocks of code are counted, each issues in as many slots as it has instructions and references, a cycle having as many as
 //! the processor issues. That is all if no result is late. Here results are: an instruction begins when it has issued and its operands
@@ -12,8 +12,8 @@
 //! At the end of a block nothing may be later than a window behind: that is as much as the window holds if it is full of
 //! instructions that issue one in a slot.
 //!
-//! What is late is a state with a number, of which programs have few: loops come back to the same. What a block does to a state is
-//! computed once and remembered, so that a block costs the host a comparison and two additions.
+//! Late results form a state with a number, of which programs have few: loops come back to the same. The effect of a block on a
+//! state is computed once and remembered, so that a block costs the host a comparison and two additions.
 //!
 //! Limits: branches are predicted right; a loaded value that depends on a store to an address that cannot be seen to be the same is
 //! there as if it did not; what functions return is there when they are called, as blocks are charged as a whole when they are
@@ -45,10 +45,10 @@ pub const NO_STATE: u32 = u32::MAX;
 /// States that are told apart at most before all are forgotten that no thread is in.
 const MOST_STATES: usize = 1 << 16;
 
-/// What was computed last of a state and a block is kept in so many places.
+/// Places for the passages that were computed last.
 const REMEMBERED: usize = 1 << 15;
 
-/// What a block does to a state.
+/// Effect of a block on a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Passage {
     /// The state before, the block, and the state behind it.
@@ -102,7 +102,7 @@ impl Pipeline {
         ((self.flows.len() - 1) as u32, kept, origins)
     }
 
-    /// What block number `block` does to the state `from`.
+    /// Effect of block number `block` on the state `from`.
     pub fn pass(&mut self, from: u32, block: u32) -> Passage {
         // Fibonacci hashing: the upper bits of a product with the golden ratio.
         let hash = (u64::from(from) << 32 | u64::from(block)).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -30,7 +30,7 @@ pub(super) enum Unit {
     Float,
 }
 
-/// What operations take, in the slots in which single instructions issue.
+/// Latencies of operations, in the slots in which single instructions issue.
 #[derive(Clone, Debug)]
 pub struct Latencies {
     /// Slots of a cycle.

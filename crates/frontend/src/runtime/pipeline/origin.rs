@@ -12,7 +12,7 @@ pub const MOST_REFERENCES: usize = 64;
 /// Places that an origin names at most.
 const PLACES: usize = 4;
 
-/// What a value is computed from: what places held when the block began, and the latest reference of the block itself.
+/// Sources that a value is computed from: places as the block found them, and the latest reference of the block itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Origin {
     /// Registers by their numbers, and words of the stack behind them.
@@ -24,17 +24,17 @@ impl Origin {
     /// That of constants.
     pub const NOTHING: Self = Self { places: [NONE; PLACES], reference: NONE };
 
-    /// What a place held when the block began.
+    /// Origin of the value of a place when the block began.
     pub fn of_place(place: u8) -> Self {
         Self { places: [place, NONE, NONE, NONE], ..Self::NOTHING }
     }
 
-    /// What a reference of the block has loaded.
+    /// Origin of a value that a reference of the block has loaded.
     pub fn of_reference(number: usize) -> Self {
         Self { reference: if number < MOST_REFERENCES { number as u8 } else { NONE }, ..Self::NOTHING }
     }
 
-    /// What is computed from this and `other`. Of more places than it names, those of `other` are left out.
+    /// Origin of a value computed from this and `other`. Of more places than it names, those of `other` are left out.
     pub fn join(mut self, other: Self) -> Self {
         let reference = match (self.reference, other.reference) {
             (NONE, one) | (one, NONE) => one,
@@ -51,7 +51,7 @@ impl Origin {
     }
 }
 
-/// What words of the stack are told from: registers as a block finds them. Code that is not optimised uses a frame pointer.
+/// The base of words of the stack: a register as a block finds it. Code that is not optimised uses a frame pointer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pointer {
     Stack,
@@ -63,7 +63,7 @@ pub enum Pointer {
 pub struct Referred {
     /// Where the call returns that announces it.
     pub site: usize,
-    /// What its address is computed from, and what was stored last if it is to a word of the stack.
+    /// The origin of its address, and of the value stored last if it is to a word of the stack.
     pub address: Origin,
 }
 
@@ -84,7 +84,7 @@ pub(super) struct Found {
     of: Vec<Origin>,
     references: Vec<Referred>,
     words: Vec<(Pointer, i64)>,
-    /// What places hold when a function of the program's is called.
+    /// Origins of the places' values when a function of the program's is called.
     at_call: Option<Vec<(u8, Origin)>>,
 }
 

@@ -32,10 +32,10 @@ pub(super) fn register(register: Register) -> Option<u8> {
     }
 }
 
-/// What an address is an offset from.
+/// The base from which an address is an offset.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum Root {
-    /// What a register held when the block began.
+    /// The value of a register when the block began.
     Entry(u8),
     Absolute,
     /// A thread's own storage.

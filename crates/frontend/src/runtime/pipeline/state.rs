@@ -1,4 +1,4 @@
-//! What is late between two blocks, and what a block makes of it.
+//! Late results between two blocks, and the effect of a block on them.
 
 use super::flow::Flow;
 use super::place::{Place, Word};

@@ -1,4 +1,4 @@
-//! What chains of instructions cost on an R12000, one block at a time.
+//! Costs of chains of instructions on an R12000, one block at a time.
 
 use super::*;
 use crate::runtime::state::NOTHING_LATE;
@@ -104,7 +104,7 @@ fn a_chain_goes_through_all_blocks_of_a_loop() {
     assert_eq!(round(&mut pipeline, &[next, sum, next, next]), 12.0, "three additions are a chain");
 }
 
-/// What the compiler keeps on the stack across calls of instrumentation was in a register; what these announce is memory.
+/// Values kept on the stack across calls of instrumentation were in registers; words that these calls announce are memory.
 #[test]
 fn words_of_the_stack_are_memory_where_they_are_announced() {
     let kept = [MOVSD_XMM0_RSP_8, ADDSD_XMM0_XMM1, MOVSD_RSP_8_XMM0];
@@ -156,7 +156,7 @@ fn words_are_followed_as_the_stack_moves() {
     assert_eq!(round(&mut pipeline, &[first, sum]), 8.0);
 }
 
-/// What the program's own functions change is there when they have been called.
+/// Values that the program's own functions change are there when these have been called.
 #[test]
 fn calls_of_the_program_end_chains_of_what_they_may_change() {
     let call = call(ADDSD_XMM0_XMM1.len());

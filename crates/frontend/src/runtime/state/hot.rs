@@ -29,7 +29,7 @@ impl<T> Single<T> {
     }
 }
 
-/// What the hot paths look at, together in a line or two of the host's cache.
+/// State that the hot paths look at, together in a line or two of the host's cache.
 pub struct Hot {
     /// The processor of the thread that runs now; null outside of the simulation.
     pub thread: *mut Thread<'static>,
@@ -39,7 +39,7 @@ pub struct Hot {
     pub tracked: *mut Tracked,
     /// That thread.
     pub user: *mut UserThread,
-    /// What is simulated memory.
+    /// Ranges of simulated memory.
     pub ranges: Ranges,
     /// The code of the latest reference.
     pub site: usize,
@@ -69,13 +69,13 @@ pub struct Hot {
     /// How many there were when one was last seen, when that was, and when it is too long ago.
     pub seen: (u64, Time),
     pub patience: Duration,
-    /// What is counted, until others get their turn.
+    /// Counts until others get their turn.
     pub budget: Budget,
     /// References that were counted before.
     pub counted: u64,
 }
 
-/// What a block of code counts: the first two in one addition of eight bytes.
+/// Counts that a block of code advances: the first two in one addition of eight bytes.
 #[repr(C, align(8))]
 pub struct Budget {
     /// Instructions that the compiler has counted and that have not been issued.
@@ -84,7 +84,7 @@ pub struct Budget {
     pub left: i32,
     /// Slots in which nothing issued because results were late, and that have not been waited for ([`crate::runtime::pipeline`]).
     pub stalls: u32,
-    /// What is late: the number of a state.
+    /// The number of the state of late results.
     pub late: u32,
 }
 
@@ -95,7 +95,7 @@ pub enum Reference {
     Store,
 }
 
-/// What is simulated memory.
+/// Ranges of simulated memory.
 pub struct Ranges {
     /// The first byte of the executable's data, and how many there are.
     pub globals: usize,

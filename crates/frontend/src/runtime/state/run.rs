@@ -1,4 +1,4 @@
-//! What there is one of beside threads: the run, and whether there is one.
+//! State that exists once, beside threads: the run, and whether there is one.
 
 use std::collections::VecDeque;
 
@@ -24,9 +24,9 @@ pub enum Mode {
 /// How the program runs.
 pub static MODE: Single<Mode> = Single::new(Mode::Unknown);
 
-/// What there is of a run beside its threads' own state.
+/// State of a run beside its threads' own.
 pub struct Run {
-    /// What was asked for.
+    /// The command's request.
     pub request: Request,
     /// How many processors the program may use.
     pub processors: usize,
@@ -50,13 +50,13 @@ pub struct Run {
     /// How threads take locks, and meet.
     pub locks: OwnLocks,
     pub barrier: OwnBarrier,
-    /// Who waits for which word, first come first.
+    /// Threads that wait for each word, first come first.
     pub waiters: FxHashMap<usize, VecDeque<*mut UserThread>>,
-    /// What the program exits with.
+    /// The program's exit status.
     pub status: i32,
-    /// What went wrong, if anything did.
+    /// The error, if anything went wrong.
     pub error: Option<String>,
-    /// What was not simulated.
+    /// Notes on parts of the program that were not simulated.
     pub notes: Vec<String>,
     /// Whether the program has said itself what is to be measured.
     pub regions: bool,

@@ -1,4 +1,4 @@
-//! What there is of each thread of the program.
+//! State of each thread of the program.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
@@ -22,7 +22,7 @@ pub struct UserThread {
     pub stack: (usize, usize),
     /// Whether nobody will join it.
     pub detached: bool,
-    /// What it ended with.
+    /// Its result when it has ended.
     pub result: *mut c_void,
     /// One when it has ended, in simulated memory: who joins it waits for this word.
     pub ended: *mut u32,
@@ -38,7 +38,7 @@ pub struct UserThread {
     pub called: *const c_char,
     /// The code of its latest reference, while another thread runs.
     pub site: usize,
-    /// What is late behind its latest instruction, while another thread runs: the number of a state ([`crate::runtime::pipeline`]).
+    /// The number of its state of late results, while another thread runs ([`crate::runtime::pipeline`]).
     pub late: u32,
     /// Where its values come from.
     pub tracked: Tracked,
@@ -58,7 +58,7 @@ pub struct UserThread {
     pub in_section: bool,
 }
 
-/// What is known of the loop that a thread may be in.
+/// State of the loop that a thread may be in.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Looks {
     /// The address that the thread referred to last, and how often in a row it has from the same place.
@@ -84,7 +84,7 @@ pub enum Wish {
     Nodes(Vec<NodeId>),
 }
 
-/// What a thread knows of its cancellation.
+/// State of a thread's cancellation.
 #[derive(Default)]
 pub struct Cancel {
     /// It ends when the function returns that the program has called.
@@ -121,7 +121,7 @@ pub struct Thrown {
     pub private: [usize; 2],
 }
 
-/// What a thread needs to be unwound.
+/// State for unwinding a thread.
 pub struct Unwinding {
     pub thrown: Thrown,
     pub places: *mut Place,
