@@ -1,4 +1,4 @@
-//! What programs ask of OpenMP by name: `omp_*` of version 4.5, and what newer programs ask beside, as far as a host has it.
+//! Functions of OpenMP that programs call by name: `omp_*` of version 4.5, and those of newer versions as far as a host has them.
 
 use std::ffi::c_int;
 
@@ -69,7 +69,7 @@ pub extern "C" fn omp_set_nested(nested: c_int) {
     member().control(|controls| controls.levels = if nested != 0 { c_int::MAX } else { 1 });
 }
 
-/// What was set.
+/// Whether nested regions may have several threads, as set.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_nested() -> c_int {
     (member().controls.get().levels > 1).into()
@@ -81,7 +81,7 @@ pub extern "C" fn omp_get_cancellation() -> c_int {
     globals().settings.cancellation.into()
 }
 
-/// What `schedule(runtime)` is to mean: static, dynamic, guided or auto, from one on.
+/// Sets the meaning of `schedule(runtime)`: static, dynamic, guided or auto, from one on.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_set_schedule(kind: c_int, chunk: c_int) {
     let chunk = u64::try_from(chunk).unwrap_or(0);
@@ -96,7 +96,7 @@ pub extern "C" fn omp_set_schedule(kind: c_int, chunk: c_int) {
     member().control(|controls| controls.schedule = schedule);
 }
 
-/// What `schedule(runtime)` means.
+/// The meaning of `schedule(runtime)`.
 ///
 /// # Safety
 /// The places are the caller's to write to.
@@ -130,7 +130,7 @@ pub extern "C" fn omp_set_max_active_levels(levels: c_int) {
     }
 }
 
-/// What was set.
+/// Levels of regions that may have several threads, as set.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_max_active_levels() -> c_int {
     member().controls.get().levels

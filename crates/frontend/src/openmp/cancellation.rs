@@ -10,7 +10,7 @@ use super::groups::Group;
 use super::tasks::Task;
 use super::team::{CONSTRUCT_CANCELLED, Member, REGION_CANCELLED, TASKED, Team, globals, member};
 
-/// What is cancelled.
+/// The construct that is cancelled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Construct {
     /// The parallel region.
@@ -44,7 +44,7 @@ pub fn is_cancelled(construct: Construct) -> bool {
     match construct {
         Construct::Region => team.has(REGION_CANCELLED),
         Construct::Shared => team.has(CONSTRUCT_CANCELLED),
-        // Who cancels a region cancels its tasks.
+        // Cancellation of a region cancels its tasks.
         Construct::Group => Task::current().group().is_some_and(Group::is_cancelled) || team.has(REGION_CANCELLED),
     }
 }

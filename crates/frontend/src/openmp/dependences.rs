@@ -28,13 +28,13 @@ pub enum Use {
 pub struct Dependence {
     /// Its address.
     pub address: usize,
-    /// What the task does with it.
+    /// Its use by the task.
     pub does: Use,
 }
 
 /// Tasks that use a variable.
 pub struct Uses {
-    /// What the latest do with it.
+    /// The use of the variable by the latest.
     does: Use,
     /// The latest, which do not wait for one another.
     latest: Vec<&'static Node>,

@@ -16,7 +16,7 @@ pub const FULFILLED: u32 = 3;
 /// and the task is over.
 pub const DONE: u32 = 4;
 
-/// What programs know of an event: the task that it belongs to, and its team.
+/// The event that a program's handle stands for: the task that it belongs to, and its team.
 struct Handle {
     task: &'static Task,
     team: &'static Team,

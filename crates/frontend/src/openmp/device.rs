@@ -61,7 +61,7 @@ pub extern "C" fn omp_set_num_teams(teams: c_int) {
     globals().leagues.0.store(teams.max(0), Ordering::Relaxed);
 }
 
-/// What was set.
+/// The most teams of a league, as set.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_max_teams() -> c_int {
     globals().leagues.0.load(Ordering::Relaxed)
@@ -73,7 +73,7 @@ pub extern "C" fn omp_set_teams_thread_limit(threads: c_int) {
     globals().leagues.1.store(threads.max(0), Ordering::Relaxed);
 }
 
-/// What was set.
+/// The most threads of a league's team, as set.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_teams_thread_limit() -> c_int {
     globals().leagues.1.load(Ordering::Relaxed)
@@ -200,7 +200,7 @@ pub unsafe extern "C" fn omp_target_memcpy_rect(
     0
 }
 
-/// What is on the host is on the device: they are one.
+/// Data on the host are on the device: they are one.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_target_associate_ptr(
     _host: *const c_void,
@@ -233,7 +233,7 @@ pub extern "C-unwind" fn GOMP_target_data_ext(
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn GOMP_target_end_data() {}
 
-/// What is done at once waits for tasks that the program says come before it.
+/// Work that is done at once waits for tasks that the program says come before it.
 ///
 /// # Safety
 /// The list is the compiler's, or null.
@@ -244,8 +244,8 @@ unsafe fn wait_for(depends: *const usize) {
     }
 }
 
-/// What moves data where there is a device. It takes the device, how many there are, addresses, sizes and kinds, flags, and what it
-/// depends on.
+/// Functions that move data where there is a device. They take the device, how many there are, addresses, sizes and kinds, flags,
+/// and dependences.
 macro_rules! nothing_moves {
     ($($name:ident: $what:literal;)*) => {$(
         #[doc = $what]
@@ -315,7 +315,7 @@ pub unsafe extern "C-unwind" fn GOMP_target_ext(
             place.write(copy);
             own.push(copy);
         }
-        // What the region sets holds for itself alone.
+        // Settings that the region changes hold for itself alone.
         let before = member().controls.get();
         body(addresses.cast());
         member().controls.set(before);

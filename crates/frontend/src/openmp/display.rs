@@ -1,5 +1,5 @@
-//! What programs and the environment have OpenMP tell of itself: its settings (`omp_display_env`, `OMP_DISPLAY_ENV`), and where each
-//! thread runs (`omp_display_affinity` and its kin, `OMP_DISPLAY_AFFINITY`; OpenMP 5.0, 3.2.30 to 3.2.34 and 6.13 to 6.14).
+//! Displays of OpenMP's settings (`omp_display_env`, `OMP_DISPLAY_ENV`), and of where each thread runs (`omp_display_affinity`
+//! and its kin, `OMP_DISPLAY_AFFINITY`; OpenMP 5.0, 3.2.30 to 3.2.34 and 6.13 to 6.14), for programs and the environment.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::fmt::Write as _;
@@ -14,10 +14,10 @@ use super::settings::{Bind, Settings};
 use super::team::{globals, member};
 use crate::runtime::state::number;
 
-/// What a thread tells of itself if nobody has said otherwise, as in libgomp.
+/// The format of a thread's line if none was set, as in libgomp.
 pub const FORMAT: &str = "level %L thread %i affinity %A";
 
-/// What was said otherwise.
+/// The format that was set, if any.
 static SAID: RwLock<Option<String>> = RwLock::new(None);
 
 /// Tells lines on standard error, at once.
@@ -86,7 +86,7 @@ pub extern "C" fn omp_display_env(_verbose: c_int) {
     tell(&environment(&globals().settings, processors()));
 }
 
-/// What a field of a format stands for, told by its letter or its long name.
+/// Value of a field of a format, told by its letter or its long name.
 fn field(name: &str) -> Option<String> {
     let region = member().region.get();
     let level = region.team.levels.get().0;
@@ -112,7 +112,7 @@ fn host() -> String {
     CStr::from_bytes_until_nul(&name).map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// What the kernel calls the thread.
+/// The kernel's number of the thread.
 fn native() -> i64 {
     match crate::runtime::state::current() {
         Some(_) => number() as i64 + 1,
@@ -169,7 +169,7 @@ fn format() -> String {
     said.unwrap_or_else(|| globals().settings.affinity_format.clone())
 }
 
-/// What the running thread tells, by a format or, if that is empty, by the one that was set.
+/// The running thread's line, by a format or, if that is empty, by the one that was set.
 fn told(given: &str) -> String {
     if given.is_empty() { filled(&format(), field) } else { filled(given, field) }
 }
@@ -256,7 +256,7 @@ pub unsafe extern "C" fn omp_get_affinity_format(buffer: *mut c_char, bytes: usi
     unsafe { put(&format(), buffer, bytes) }
 }
 
-/// What a string of Fortran's says: blanks at its end do not count.
+/// Text of a string of Fortran's: blanks at its end do not count.
 ///
 /// # Safety
 /// It has so many bytes.

@@ -10,7 +10,7 @@ use sim::Cause;
 use super::platform::{Counter, allocate, charged, free};
 use super::sharing::Share;
 
-/// What such a loop needs beside being a loop.
+/// State of such a loop beside that of any loop.
 pub struct Doacross {
     /// Iterations of the inner loops.
     inner: Vec<u64>,

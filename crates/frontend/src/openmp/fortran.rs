@@ -75,7 +75,7 @@ macro_rules! tell {
         pub unsafe extern "C" fn $wide(number: *const i64) -> $result {
             // SAFETY: the caller's promise.
             let number = unsafe { *number };
-            // What does not fit is as large as can be.
+            // A number that does not fit is clamped.
             $module::$name(number.clamp(i32::MIN.into(), i32::MAX.into()) as i32)
         }
     )*};

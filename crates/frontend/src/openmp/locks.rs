@@ -34,7 +34,7 @@ fn nest<'a>(address: *mut c_void) -> Nest<'a> {
 }
 
 impl Nest<'_> {
-    /// What tells the running task from others: such locks belong to tasks.
+    /// A number that tells the running task from others: such locks belong to tasks.
     fn me() -> u32 {
         // A task is at a place of its own, and places are lines, all within 2^39 bytes.
         (std::ptr::from_ref(Task::current()) as usize / LINE) as u32

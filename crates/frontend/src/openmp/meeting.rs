@@ -74,7 +74,7 @@ impl Tally {
     }
 }
 
-/// What those look at who have come.
+/// The word that threads look at when they have come.
 #[repr(transparent)]
 #[derive(Debug, Default)]
 pub struct Phase(Word);

@@ -18,7 +18,7 @@ const DEFAULT: Handle = 1;
 /// The last of the standard's own.
 const LAST: Handle = 8;
 
-/// What an allocator is told to be like: a key and a value.
+/// A trait of an allocator: a key and a value.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Trait {
@@ -26,7 +26,7 @@ pub struct Trait {
     value: usize,
 }
 
-/// What happens when there is no memory left.
+/// The fallback when there is no memory left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fallback {
     Default,
@@ -62,7 +62,7 @@ impl Allocator {
                 (5, 13) => made.fallback = Fallback::Abort,
                 (5, 14) => wishes_other = true,
                 (6, handle) => other = handle,
-                // Who contends for it, who may use it, whether it stays in memory, how it is spread over nodes.
+                // Contention, access, pinning and the spread over nodes are only wishes.
                 (1, 3..=6) | (3, 7..=10) | (7, 0 | 1) | (8, 15..=18) => {}
                 _ => return None,
             }
@@ -76,7 +76,7 @@ impl Allocator {
     }
 }
 
-/// What blocks were had of allocators with pools, and what is had of each pool now.
+/// Blocks of allocators with pools, and the bytes of each pool in use now.
 #[derive(Default)]
 struct Pools {
     blocks: HashMap<usize, (Handle, usize)>,
@@ -160,7 +160,7 @@ pub extern "C" fn omp_set_default_allocator(allocator: Handle) {
     pools().default = allocator;
 }
 
-/// What was set.
+/// The allocator that was set.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_default_allocator() -> Handle {
     match pools().default {

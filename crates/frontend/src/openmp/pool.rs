@@ -28,7 +28,7 @@ pub struct Pool {
     launch: Line<Word>,
 }
 
-/// What a new thread is told.
+/// Arguments of a new thread.
 struct Birth {
     pool: &'static Pool,
     number: u32,

@@ -1,4 +1,4 @@
-//! What the environment says to an OpenMP program (OpenMP 4.5, chapter 4).
+//! Settings of an OpenMP program in the environment (OpenMP 4.5, chapter 4).
 
 use super::display::FORMAT;
 use super::places::{Places, parse_places};
@@ -43,7 +43,7 @@ impl Bind {
     }
 }
 
-/// What the environment says; where it says nothing, or what cannot be understood, it is as without.
+/// Settings of the environment; one that is missing or cannot be understood has its default.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Settings {
     /// `OMP_NUM_THREADS`: of the outermost level.

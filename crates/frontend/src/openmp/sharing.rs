@@ -18,20 +18,20 @@ use super::team::{AHEAD, Member, Team};
 pub struct Loop {
     /// Iterations.
     pub total: u64,
-    /// Who gets which.
+    /// The schedule by which threads get iterations.
     pub schedule: Schedule,
     /// Whether parts of it are done in the order of iterations.
     pub ordered: bool,
-    /// What the program counts with: the first value and what is added.
+    /// The program's first value of the loop variable.
     pub first: i64,
-    /// What each iteration adds.
+    /// The step from one iteration to the next.
     pub step: i64,
     /// The value after the last, as the program told it.
     pub end: i64,
 }
 
 impl Loop {
-    /// Of `total` iterations that are only numbers.
+    /// A loop of `total` iterations that are only numbers.
     pub const fn of(total: u64, schedule: Schedule) -> Self {
         Self { total, schedule, ordered: false, first: 0, step: 1, end: total as i64 }
     }

@@ -50,7 +50,7 @@ pub struct Task {
     pub(super) holds_barriers: Cell<bool>,
     /// Whether it need not be done when it is cancelled before it has begun: nothing but itself would end what it keeps.
     pub may_be_dropped: Cell<bool>,
-    /// Of two that can be done, the one with the higher number is done first.
+    /// The priority: of two tasks that can be done, the one with the higher number is done first.
     pub(super) priority: Cell<i32>,
     /// The group that its children belong to: its own, unless it has begun another.
     pub(super) group: Cell<Option<&'static Group>>,

@@ -24,15 +24,15 @@ use super::tasks::Task;
 use super::tree::Tree;
 use crate::runtime::measured;
 
-/// What a region does: the outlined function of the compiler, or what calls it.
+/// The body of a region: the outlined function of the compiler, or a function that calls it.
 pub type Body = unsafe extern "C-unwind" fn(*mut c_void);
 
 /// Loops, sections and single regions that the fastest thread of a team may be ahead of the slowest.
 pub const AHEAD: usize = 64;
 
-/// What all threads use.
+/// State that all threads use.
 pub struct Globals {
-    /// What the environment says.
+    /// Settings of the environment.
     pub settings: Settings,
     /// The most teams of a league, and the most threads of each; zero where nobody says.
     pub leagues: (AtomicI32, AtomicI32),
@@ -44,7 +44,7 @@ pub struct Globals {
     pub reduction: Line<Lock>,
 }
 
-/// What all threads use.
+/// The state that all threads use.
 pub fn globals() -> &'static Globals {
     static GLOBALS: OnceLock<&'static Globals> = OnceLock::new();
     GLOBALS.get_or_init(|| {
@@ -63,9 +63,9 @@ unsafe impl Sync for Globals {}
 /// The threads of a region, and what they share.
 #[repr(C)]
 pub struct Team {
-    /// What they do.
+    /// The function that they call.
     pub body: Cell<Body>,
-    /// With what.
+    /// Its argument.
     pub data: Cell<*mut c_void>,
     /// How many they are.
     pub threads: Cell<u32>,
@@ -77,7 +77,7 @@ pub struct Team {
     pub(super) begun: Cell<bool>,
     /// Loops, sections and single regions of earlier regions: where threads begin to count.
     pub base: Cell<u32>,
-    /// What each thread begins with.
+    /// Settings with which each thread begins.
     pub(super) controls: Cell<Controls>,
     /// Where threads meet whom clang's code began.
     pub tree: Tree,
@@ -95,7 +95,7 @@ pub struct Team {
     pub detaches: Cell<bool>,
     /// The group that the tasks of all threads belong to, if the region has reductions of tasks.
     pub group: Cell<Option<&'static Group>>,
-    /// What a single region has copied out.
+    /// The data that a single region has copied out.
     pub copied: Cell<*mut c_void>,
     /// Loops, sections and single regions under way.
     shares: [Share; AHEAD],
@@ -110,14 +110,14 @@ pub struct Meeting {
     pub(super) idle: Line<Word>,
 }
 
-/// What `omp_set_*` sets, for the thread that calls it and the regions that it begins.
+/// Settings of `omp_set_*`, for the thread that calls it and the regions that it begins.
 #[derive(Clone, Copy, Debug)]
 pub struct Controls {
     /// Threads of the next region.
     pub threads: u32,
     /// Whether it may have fewer.
     pub dynamic: bool,
-    /// What `schedule(runtime)` means.
+    /// The meaning of `schedule(runtime)`.
     pub schedule: Schedule,
     /// How many levels of regions may have several threads: told to who asks.
     pub levels: i32,
@@ -136,7 +136,7 @@ pub struct Region {
     pub begun: u32,
     /// How far it is in the one it is in.
     pub progress: Progress,
-    /// What it does now.
+    /// The task that it does now.
     pub task: Option<&'static Task>,
 }
 
@@ -144,7 +144,7 @@ pub struct Region {
 pub struct Member {
     /// Where it is.
     pub region: Cell<Region>,
-    /// What it has set.
+    /// Its settings.
     pub controls: Cell<Controls>,
     /// Threads of the next region alone, if it has said so (clang's interface).
     pub pushed: Cell<Option<u32>>,
@@ -169,7 +169,7 @@ pub struct Member {
     pub crossing: RefCell<Vec<(u32, Vec<Dimension>)>>,
     /// Copies of variables that are its own, in clang's interface without thread-local storage.
     pub own: RefCell<FxHashMap<usize, *mut c_void>>,
-    /// What it has told last of where it is.
+    /// The line that it has displayed last of where it is.
     pub told: RefCell<Option<String>>,
     /// The memory of its tasks.
     stock: OnceCell<&'static Stock>,
@@ -312,7 +312,7 @@ pub const TASKED: u32 = 1;
 pub const REGION_CANCELLED: u32 = 2;
 /// The bit that tells that the loop or sections are cancelled which threads of the team are in.
 pub const CONSTRUCT_CANCELLED: u32 = 4;
-/// What a barrier adds.
+/// The increment of the phase at a barrier.
 pub const PASSED: u32 = 8;
 
 impl Region {
@@ -458,12 +458,12 @@ pub fn team() -> &'static Team {
     member().region.get().team
 }
 
-/// What `schedule(runtime)` means to the running thread; `auto` is as static.
+/// The meaning of `schedule(runtime)` for the running thread; `auto` is as static.
 pub fn runtime_schedule() -> Schedule {
     let schedule = member().controls.get().schedule;
     if schedule.kind == Kind::Auto { Schedule { kind: Kind::Static, chunk: 0 } } else { schedule }
 }
 
-// What a share of a loop counts on: words of it are on lines of their own.
+// Assumptions of a share of a loop: words of it are on lines of their own.
 const _: () = assert!(align_of::<Share>() == LINE);
 const _: () = assert!(size_of::<Counter>() == 8);

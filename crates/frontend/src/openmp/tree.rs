@@ -24,7 +24,7 @@ const BRANCHES: u32 = 1 << BITS;
 
 /// The bit of a seat's words that calls its thread to the counter.
 const CALLED: u32 = 1;
-/// What a barrier adds to a seat's words.
+/// The increment of a seat's words at a barrier.
 const PASSED: u32 = 2;
 
 /// Trees for all barriers.
@@ -80,7 +80,7 @@ impl Tree {
                 // They meet at the counter.
                 return self.is_used.set(false);
             }
-            // Who lets others go from the barrier before this may still do so, at the seats that were: those stay.
+            // A thread may still let others go from the barrier before this, at the seats that were: those stay.
             // SAFETY: the block is so long, aligned, nobody else's, and never given back; of zeros, words are what they are at first.
             self.seats.set(unsafe {
                 room.write_bytes(0, count);
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Who waits for each thread, by what each thread does.
+    /// Threads that wait for each thread: its parents in the tree.
     fn parents(threads: u32) -> Vec<Vec<u32>> {
         let mut parents = vec![Vec::new(); threads as usize];
         for number in 0..threads {

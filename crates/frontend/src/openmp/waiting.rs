@@ -108,7 +108,7 @@ impl Team {
             let before = news.change(|news| (news & CALL == 0).then_some(news | CALL));
             seen = before.unwrap_or_else(|news| news) | CALL;
         }
-        // What comes from here on comes with a call.
+        // Tasks and events from here on come with a call.
         if over() {
             return;
         }

@@ -120,7 +120,7 @@ runtime_starts! {
     GOMP_loop_ordered_runtime_start GOMP_loop_ull_ordered_runtime_start: true;
 }
 
-/// What a thread does next in its loop, whichever that is.
+/// Functions that give a thread its next iterations of any loop.
 macro_rules! nexts {
     ($($name:ident $unsigned:ident)*) => {$(
         #[doc = "The next iterations of the loop; whether there are any."]

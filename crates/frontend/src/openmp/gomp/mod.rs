@@ -1,4 +1,4 @@
-//! What code compiled by gcc and gfortran calls: the interface of libgomp, versions 1.0 to 5.0.
+//! Functions called by code that gcc and gfortran compile: the interface of libgomp, versions 1.0 to 5.0.
 
 mod doacross;
 mod loops;

@@ -183,7 +183,7 @@ pub unsafe extern "C-unwind" fn GOMP_parallel_reductions(
     })
 }
 
-/// What a construct that is begun with reductions or memory has: the thread's group, and what the first thread has made.
+/// Begins a construct with reductions or memory: gives the thread its group, and hands out the memory of the first thread.
 ///
 /// # Safety
 /// As compilers call it: `memory` holds how many bytes are wanted.

@@ -22,7 +22,7 @@ const REDUCTION: c_uint = 1 << 12;
 const DETACH: c_uint = 1 << 13;
 const STRICT: c_uint = 1 << 14;
 
-/// What copies the data of a task that cannot just be copied byte by byte.
+/// The function that copies the data of a task that cannot just be copied byte by byte.
 type Copy = unsafe extern "C-unwind" fn(*mut c_void, *mut c_void);
 
 /// The data that a task is made with.
@@ -61,8 +61,8 @@ impl Data {
     }
 }
 
-/// What gcc's list of dependences says: the number of all, that of those that are written, and their addresses; or, if the first is
-/// zero, the numbers of all, of those written, of those written in any order, of those read, the addresses, and for the rest
+/// Dependences of gcc's list, which has the number of all, that of those that are written, and their addresses; or, if the first
+/// is zero, the numbers of all, of those written, of those written in any order, of those read, the addresses, and for the rest
 /// addresses of pairs of an address and a kind.
 ///
 /// # Safety
@@ -133,7 +133,7 @@ pub unsafe extern "C-unwind" fn GOMP_task(
             }
         }
         data.copy_to(place);
-        // What was constructed is destroyed by the task itself.
+        // Variables that were constructed are destroyed by the task itself.
         task.may_be_dropped.set(copy.is_none());
         team().submit(task, deferred, &depends);
     }
@@ -182,7 +182,7 @@ pub fn portions(total: u64, wanted: u64, grain: bool, strict: bool, threads: u64
         let grain = wanted.max(1);
         return (0..total.div_ceil(grain)).map(|task| grain.min(total - task * grain)).collect();
     }
-    // Of a grain size, tasks have at least as many, and less than twice as many.
+    // Tasks have at least a grain size of iterations, and less than twice as many.
     let tasks = if grain {
         total / wanted.clamp(1, total)
     } else if wanted == 0 {
@@ -194,7 +194,7 @@ pub fn portions(total: u64, wanted: u64, grain: bool, strict: bool, threads: u64
     (0..tasks).map(|task| total / tasks + u64::from(task < total % tasks)).collect()
 }
 
-/// What a taskloop is about beside its iterations.
+/// A taskloop without its iterations.
 struct Taskloop {
     body: Body,
     data: Data,

@@ -1,4 +1,4 @@
-//! What LLVM's runtime has beside the standard (`kmp_*`, and names of its own): what allocates is with the other functions that do.
+//! Extensions of LLVM's runtime (`kmp_*`, and names of its own); those that allocate are with the other functions that do.
 
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
@@ -17,7 +17,7 @@ pub extern "C-unwind" fn kmp_free(block: *mut c_void) {
 const BLOCKTIME: c_int = 200;
 
 thread_local! {
-    /// What the thread has set.
+    /// Milliseconds that the thread has set.
     static WAITS: Cell<c_int> = const { Cell::new(BLOCKTIME) };
 }
 
@@ -27,7 +27,7 @@ pub extern "C" fn kmp_set_blocktime(milliseconds: c_int) {
     WAITS.set(milliseconds.max(0));
 }
 
-/// What was set.
+/// The milliseconds that were set.
 #[unsafe(no_mangle)]
 pub extern "C" fn kmp_get_blocktime() -> c_int {
     WAITS.get()

@@ -12,7 +12,7 @@ const ORDERED: i32 = 64;
 /// Numbers from here on are those of leagues.
 const DISTRIBUTE: i32 = 91;
 
-/// What the number of a schedule says, and whether the loop has ordered parts.
+/// The schedule that a number stands for, and whether the loop has ordered parts.
 fn schedule_of(number: i32, chunk: i64) -> (Schedule, bool) {
     let number = number & !MODIFIERS;
     let ordered = (ORDERED..DISTRIBUTE).contains(&number);
@@ -54,7 +54,7 @@ fn is_on_step(lower: i64, upper: i64, step: i64) -> bool {
     step != 0 && (i128::from(upper) - i128::from(lower)) % i128::from(step) == 0
 }
 
-/// What a thread is told of a loop beforehand.
+/// Bounds of a loop that a thread is told beforehand.
 struct Told {
     lower: i64,
     upper: i64,

@@ -1,4 +1,4 @@
-//! What code compiled by clang calls: the interface of LLVM's runtime. Thread numbers are those in the team.
+//! Functions called by code that clang compiles: the interface of LLVM's runtime. Thread numbers are those in the team.
 
 mod doacross;
 mod extensions;
@@ -13,6 +13,6 @@ mod tasks;
 #[repr(C)]
 pub struct Location {
     reserved: i32,
-    /// What the compiler says of the construct.
+    /// The compiler's flags for the construct.
     flags: i32,
 }

@@ -16,9 +16,9 @@ use crate::openmp::team::{member, team};
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Input {
-    /// What all copies become at the end.
+    /// The variable that all copies become at the end.
     shared: *mut c_void,
-    /// What the program itself calls so, and what copies begin from; null for `shared`.
+    /// The program's own variable of that name, from which copies begin; null for `shared`.
     original: *mut c_void,
     bytes: usize,
     begin: Option<unsafe extern "C-unwind" fn(*mut c_void, *mut c_void)>,
@@ -82,7 +82,7 @@ impl Item {
     }
 }
 
-/// What is reduced together, by the tasks of one group or of several.
+/// Variables that are reduced together, by the tasks of one group or of several.
 struct Items {
     items: Vec<Item>,
     /// Groups that have not ended.
@@ -97,13 +97,13 @@ impl Items {
     }
 }
 
-/// What the tasks of a group reduce.
+/// The reduction of a group's tasks.
 struct Reduction {
-    /// What they may have in common with those of other threads' groups.
+    /// Variables that they may have in common with those of other threads' groups.
     items: *mut Items,
-    /// What the program calls each here: where several threads have groups, a variable of the thread's own.
+    /// The program's variable for each here: where several threads have groups, one of the thread's own.
     shared: Vec<*mut c_void>,
-    /// What is reduced where the group is.
+    /// The reduction around that of the group.
     around: Option<&'static Self>,
 }
 
@@ -140,7 +140,7 @@ impl Reduction {
     }
 }
 
-/// What the compiler tells of `count` things.
+/// The compiler's descriptions of `count` variables.
 ///
 /// # Safety
 /// There are so many, for as long as they are looked at.
@@ -212,7 +212,7 @@ pub unsafe extern "C-unwind" fn __kmpc_task_reduction_get_th_data(
     found.unwrap_or(address)
 }
 
-/// What the group of the running task reduces itself, if it does: to be given to [`end`] when its tasks are done.
+/// The reduction of the running task's group itself, if it has one: to be given to [`end`] when its tasks are done.
 pub fn of_group() -> *mut c_void {
     let own =
         Task::current().group().map_or((null_mut(), null_mut()), |group| (group.reductions.get(), group.before()));

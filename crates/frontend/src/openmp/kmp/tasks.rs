@@ -15,7 +15,7 @@ const FINAL: i32 = 1 << 1;
 const HAS_DESTRUCTORS: i32 = 1 << 3;
 const HAS_PRIORITY: i32 = 1 << 5;
 
-/// What stands before a task as the compiler knows it.
+/// Header in front of a task as the compiler knows it.
 #[repr(C)]
 struct Header {
     task: &'static Task,
@@ -42,7 +42,7 @@ pub struct Given {
     shared: *mut c_void,
     routine: Option<Routine>,
     part: i32,
-    /// What ends the lives of its variables, if it has such.
+    /// The function that destroys its variables, if they need one.
     destructors: Option<Routine>,
     /// Its priority, if it has one.
     priority: usize,

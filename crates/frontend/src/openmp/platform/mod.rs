@@ -1,4 +1,4 @@
-//! What the parallel runtime stands on: words in memory that threads share, memory for them, threads, processors and time.
+//! The base of the parallel runtime: words in memory that threads share, memory for them, threads, processors and time.
 //!
 //! In a simulation every look at a word is a load of the running thread, every change a store or an indivisible change that others
 //! see at its simulated time. On this computer they are the processor's own atomic operations. Everything above this folder is the

@@ -80,11 +80,11 @@ pub fn processor() -> usize {
 }
 
 thread_local! {
-    /// What a thread is in the parallel runtime. Simulated threads have storage of their own, as real ones have.
+    /// The running thread's pointer in the parallel runtime. Simulated threads have storage of their own, as real ones have.
     static SLOT: Cell<*mut c_void> = const { Cell::new(null_mut()) };
 }
 
-/// What the running thread has kept for itself ([`remember`]); null at first.
+/// The pointer that the running thread has kept ([`remember`]); null at first.
 pub fn remembered() -> *mut c_void {
     SLOT.with(Cell::get)
 }

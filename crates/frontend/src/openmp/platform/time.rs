@@ -1,4 +1,4 @@
-//! What the running thread spends its time on: references, instructions, pauses and fences; and the time itself.
+//! Costs of the running thread: references, instructions, pauses and fences; and the time itself.
 
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
