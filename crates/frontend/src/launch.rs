@@ -24,7 +24,7 @@ pub enum LaunchError {
     Unreadable {
         /// Its path.
         program: String,
-        /// What the system says.
+        /// The system's error.
         problem: std::io::Error,
     },
     /// It is no program of this system.
@@ -50,7 +50,7 @@ pub enum LaunchError {
     Failed {
         /// Its path.
         program: String,
-        /// What the system says.
+        /// The system's error.
         problem: String,
     },
     /// Its runtime is of another build than this.
@@ -74,7 +74,7 @@ pub enum LaunchError {
     },
 }
 
-/// What stands in a program's arguments for the number of processors that it may use.
+/// The placeholder in a program's arguments for the number of processors that it may use.
 pub const CPUS: &str = "{cpus}";
 
 /// A program of the user's, with its arguments.
@@ -83,7 +83,7 @@ pub struct Launch {
     program: PathBuf,
     /// As they were given.
     arguments: Vec<OsString>,
-    /// What takes the place of [`CPUS`] in them, once that is known.
+    /// The number that takes the place of [`CPUS`] in them, once that is known.
     cpus: Option<usize>,
     input: Input,
     watch: Watch,
@@ -140,7 +140,7 @@ impl Launch {
         })
     }
 
-    /// What records call it: its name without folders, and its arguments as they were given.
+    /// Its name in records: without folders, with its arguments as they were given.
     pub fn name(&self) -> String {
         let name = self.program.file_name().unwrap_or_default();
         let words = std::iter::once(name).chain(self.arguments.iter().map(OsString::as_os_str));

@@ -28,7 +28,7 @@ pub fn with_lines(program: &Path, text: &str) -> String {
 fn place(symbols: &Symbols, address: u64) -> Option<String> {
     let innermost = symbols.place(address.checked_sub(1)?);
     let mut told = named(&innermost, address)?;
-    // What the compiler has made part of others is where those call it.
+    // An inlined function is part of its callers.
     for caller in innermost.callers.iter().filter_map(|caller| named(caller, address)) {
         told.push_str(", part of ");
         told.push_str(&caller);

@@ -1,4 +1,4 @@
-//! What the command asks of the runtime in a program, and what the runtime answers: two files, each with the name of the build that
+//! The command's request to the runtime in a program, and the runtime's answer: two files, each with the name of the build that
 //! wrote it, since only the same build surely understands it.
 
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ pub enum ReadError {
     OtherBuild {
         /// The build that wrote it.
         theirs: String,
-        /// What it wrote.
+        /// The content of the file.
         told: Value,
     },
     /// It is not what it should be.
@@ -54,7 +54,7 @@ pub fn written<T: Serialize>(what: &T) -> Result<Vec<u8>, serde_json::Error> {
     serde_json::to_vec(&Told { build: BUILD.to_owned(), told: what })
 }
 
-/// What a file tells.
+/// The content of a file.
 ///
 /// # Errors
 /// It was not written by this build, or is not what it should be.
@@ -71,7 +71,7 @@ pub fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, ReadError> {
 /// A run of a program on a simulated machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Request {
-    /// What records call the program: its name and its arguments.
+    /// The program's name in records, with its arguments.
     pub program: String,
     /// The machine, all of it, as TOML.
     pub machine: String,
@@ -83,7 +83,7 @@ pub struct Request {
     pub barrier: String,
     /// How they take locks and wait for conditions.
     pub locks: String,
-    /// Who decides which of them runs where.
+    /// The scheduler that decides which of them runs where.
     pub scheduler: String,
     /// Whether misses are told apart by their causes.
     pub causes: bool,
@@ -103,7 +103,7 @@ pub struct Request {
     pub record: Option<PathBuf>,
     /// Which counters are read meanwhile, and the file that the trace of them goes to, if any are.
     pub profile: Option<(ProfileRequest, PathBuf)>,
-    /// What of the program's memory is elsewhere than it would be.
+    /// Parts of the program's memory that are elsewhere than they would be.
     pub relocation: Relocation,
     /// The file in which the runtime tells how far it is, if somebody wants to know ([`crate::launch::Progress`]).
     pub progress: Option<PathBuf>,
@@ -111,14 +111,14 @@ pub struct Request {
     pub answer: PathBuf,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     /// The record, if the simulation came to its end.
     pub row: Option<SimulationRow>,
-    /// What was lost where, if causes were asked for.
+    /// Time lost, by place, if causes were asked for.
     pub attribution: Option<Attribution>,
-    /// What went wrong, if anything did.
+    /// The error, if anything went wrong.
     pub error: Option<String>,
     /// The program's own exit status.
     pub status: i32,
@@ -126,7 +126,7 @@ pub struct Answer {
     pub interrupted: bool,
     /// How fast the simulation was.
     pub speed: Option<String>,
-    /// What a reader of the record should know: what was not simulated.
+    /// Notes for a reader of the record: what was not simulated.
     pub notes: Vec<String>,
 }
 

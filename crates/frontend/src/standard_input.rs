@@ -11,7 +11,7 @@ use std::process::{ChildStdin, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
-/// What has come of standard input so far.
+/// Bytes of standard input that have come so far.
 #[derive(Debug, Default)]
 struct Kept {
     bytes: Vec<u8>,
@@ -44,7 +44,7 @@ pub enum Input {
     Same,
     /// A file, from this byte on.
     File(u64),
-    /// What comes through a pipe or a socket.
+    /// A pipe or a socket.
     Stream(Arc<Stream>),
 }
 
@@ -64,7 +64,7 @@ impl Input {
         }
     }
 
-    /// What a run is started with, where `unseen` ones disturb nobody at a terminal.
+    /// Standard input that a run is started with, where `unseen` ones disturb nobody at a terminal.
     pub fn of_a_run(&self, unseen: bool) -> Stdio {
         match self {
             Self::Same if unseen => Stdio::null(),
@@ -129,7 +129,7 @@ fn read(shared: Arc<Shared>) {
     });
 }
 
-/// What comes after the first `at` bytes, once there is something; none at the end, or when the run is over.
+/// Bytes that come after the first `at`, once there are some; none at the end, or when the run is over.
 fn next(shared: &Shared, at: usize, over: &Mutex<bool>) -> Option<Vec<u8>> {
     let mut kept = shared.kept();
     loop {

@@ -39,7 +39,7 @@ const INTERVAL: HostDuration = HostDuration::from_millis(500);
 type Asks = dyn Fn() -> bool + Send + Sync;
 type Tell = dyn Fn(Progress) + Send + Sync;
 
-/// Who wants to know how far programs are, and when they are to end.
+/// Functions that learn how far programs are, and tell when they are to end.
 #[derive(Clone, Default)]
 pub struct Watch {
     interrupted: Option<Arc<Asks>>,
@@ -100,7 +100,7 @@ pub struct Watcher {
     thread: JoinHandle<()>,
 }
 
-/// What a run has printed, and how it has ended; nobody watches it from then on.
+/// Output of a run, and how it has ended; nobody watches it from then on.
 ///
 /// # Errors
 /// The system cannot tell.

@@ -1,4 +1,4 @@
-//! What programs are compiled and linked with, so that the runtime sees all they do: the one list of it.
+//! Flags and symbols with which programs are compiled and linked, so that the runtime sees all they do: the one list of them.
 
 /// The name of the runtime's shared library.
 pub const LIBRARY: &str = "libccnuma_frontend.so";
@@ -10,8 +10,8 @@ pub const BUILT_WITH: &str = "ccnuma_built_with";
 /// again.
 pub const INSTRUMENTATION: u64 = 0x1_0000;
 
-/// What every compilation adds: calls at every reference, none moved out of a loop that waits for another thread, volatile ones
-/// told from others; calls without a detour by the linkage table.
+/// Flags of every compilation by gcc: calls at every reference, none moved out of a loop that waits for another thread, volatile
+/// ones told from others; calls without a detour by the linkage table.
 pub const GCC_FLAGS: &[&str] =
     &["-fsanitize=thread", "-fno-ipa-reference", "--param", "tsan-distinguish-volatile=1", "-fno-plt"];
 
@@ -25,11 +25,12 @@ pub const CLANG_FLAGS: &[&str] = &[
     "-tsan-distinguish-volatile=1",
 ];
 
-/// What clang has to be told after the user's own flags, since a level of optimisation puts it back: instructions that refer to more
+/// Flags for clang after the user's own, since a level of optimisation would vectorise again: instructions that refer to more
 /// than sixteen bytes would not be announced.
 pub const CLANG_FLAGS_AFTER: &[&str] = &["-fno-vectorize", "-fno-slp-vectorize"];
 
-/// What makes clang announce the references to local arrays, too: its sanitizer is left the atomic operations, and all loads and stores are traced as if for coverage (`-fsanitize-coverage`, since clang 14).
+/// Flags that make clang announce the references to local arrays, too: its sanitizer is left the atomic operations, and all loads
+/// and stores are traced as if for coverage (`-fsanitize-coverage`, since clang 14).
 pub const CLANG_TRACES: &[&str] =
     &["-mllvm", "-tsan-instrument-memory-accesses=0", "-fsanitize-coverage=trace-loads,trace-stores"];
 
@@ -117,7 +118,7 @@ pub const SYMBOLS: &[&str] = &[
     "__cxa_guard_acquire",
     "__cxa_guard_release",
     "__cxa_guard_abort",
-    // What they wait for each other with.
+    // Locks, condition variables, barriers and semaphores.
     "pthread_mutex_init",
     "pthread_mutex_destroy",
     "pthread_mutex_lock",
@@ -211,7 +212,7 @@ pub const SYMBOLS: &[&str] = &[
     "numa_interleave_memory",
     "numa_set_preferred",
     "numa_set_localalloc",
-    // What else a thread may be cancelled at.
+    // Further cancellation points.
     "read",
     "write",
     "pread",
@@ -237,11 +238,11 @@ pub const SYMBOLS: &[&str] = &[
     "send",
     "sendto",
     "sendmsg",
-    // What tells of this computer.
+    // Files that tell of this computer.
     "fopen",
     "fopen64",
     "opendir",
-    // What no simulated thread can do.
+    // Calls that no simulated thread can make.
     "fork",
     "vfork",
     "execve",

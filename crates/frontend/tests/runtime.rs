@@ -189,8 +189,8 @@ fn the_programs_own_status_is_told() {
     assert_eq!((answer.error, answer.status), (None, 3));
 }
 
-/// What a program's threads refer to is recorded without changing anything, and replayed: threads start, lock and end in the order
-/// in which they did.
+/// References of a program's threads are recorded without changing anything, and replayed: threads start, lock and end in the
+/// order in which they did.
 #[test]
 fn a_recorded_program_is_replayed() {
     let program = build("locks");

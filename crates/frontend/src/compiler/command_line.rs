@@ -143,7 +143,7 @@ pub enum Item {
 /// A command line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CommandLine {
-    /// What it says, in order.
+    /// Its items, in order.
     pub items: Vec<Item>,
     /// Where the compiler stops.
     pub stage: Stage,

@@ -3,8 +3,8 @@
 use super::{Compiler, Family, Options};
 use crate::wrapped::{CLANG_FLAGS, CLANG_FLAGS_AFTER, CLANG_TRACES, GCC_FLAGS};
 
-/// What `compiler` needs to be told to call the runtime at every reference and, unless the user does not want it, at every basic
-/// block, before the user's own flags.
+/// Flags that have `compiler` call the runtime at every reference and, unless the user does not want it, at every basic block;
+/// they stand before the user's own flags.
 pub fn to_compile(compiler: &Compiler, options: &Options) -> Vec<&'static str> {
     // Debug information first, so that a level of the user's own wins.
     let mut flags = vec!["-g", "-D__CCNUMA__=1", "-U__SANITIZE_THREAD__"];
@@ -32,7 +32,7 @@ pub fn to_compile(compiler: &Compiler, options: &Options) -> Vec<&'static str> {
     flags
 }
 
-/// What it needs to be told after them.
+/// Flags that stand after the user's own.
 pub fn to_compile_after(compiler: &Compiler) -> &'static [&'static str] {
     match compiler.family {
         Family::Gnu => &[],

@@ -105,7 +105,7 @@ impl Compiler {
     }
 }
 
-/// What a compiler prints about itself.
+/// The text that a compiler prints about itself.
 fn say_version(words: &[OsString]) -> std::io::Result<String> {
     let (program, arguments) = words.split_first().ok_or(std::io::ErrorKind::InvalidInput)?;
     let mut command = Command::new(program);

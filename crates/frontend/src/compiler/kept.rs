@@ -22,7 +22,7 @@ pub(super) trait Kept {
     /// Its content.
     ///
     /// # Errors
-    /// What the command holds cannot be unpacked.
+    /// The command's copy of the file cannot be unpacked.
     fn content(&self) -> io::Result<Vec<u8>>;
 }
 

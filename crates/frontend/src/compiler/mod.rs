@@ -37,7 +37,7 @@ pub enum CompilerError {
     NotFound {
         /// The language.
         language: &'static str,
-        /// What was looked for.
+        /// The compilers that were looked for.
         tried: String,
         /// The variable that names one.
         variable: &'static str,
@@ -47,9 +47,9 @@ pub enum CompilerError {
     CannotStart {
         /// The flag or variable that names it.
         from: &'static str,
-        /// What it names.
+        /// The name that it gives.
         name: OsString,
-        /// What the system says.
+        /// The system's error.
         error: std::io::Error,
     },
     /// A compiler whose instrumentation is not known.
@@ -74,7 +74,7 @@ pub enum CompilerError {
         flag: String,
         /// Why it is refused.
         reason: &'static str,
-        /// What to write instead.
+        /// The accepted alternative.
         accepted: &'static str,
     },
     /// A file of arguments that includes itself.
@@ -90,7 +90,7 @@ pub enum CompilerError {
     Start {
         /// The program.
         program: OsString,
-        /// What the system says.
+        /// The system's error.
         error: std::io::Error,
     },
     /// No folder for objects that nobody keeps.
@@ -120,7 +120,7 @@ pub enum CompilerError {
     Shim {
         /// The link or the folder.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: std::io::Error,
     },
     /// The running command cannot be found.

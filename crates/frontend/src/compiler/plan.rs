@@ -9,7 +9,7 @@ use super::response::expand;
 use super::{Compiler, CompilerError, Family, Installation, Language};
 use crate::wrapped::{BUILT_WITH, INSTRUMENTATION};
 
-/// What the user may tell us on the compiler's command line.
+/// Our own options on the compiler's command line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
     /// The compiler that does the work.
@@ -49,14 +49,14 @@ impl Options {
 /// A program to start, and its arguments.
 pub type Step = Vec<OsString>;
 
-/// What has to be run in place of a command line.
+/// Steps that take the place of a command line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
     /// Compilations of single sources into objects in the scratch folder, when one command both compiles and links.
     pub before: Vec<Step>,
     /// The command itself.
     pub last: Step,
-    /// What was left out of the command line, and why; a line each.
+    /// Flags left out of the command line, and why; a line each.
     pub notices: Vec<String>,
 }
 
@@ -103,7 +103,7 @@ pub fn plan(
     Ok(Plan { before, last, notices })
 }
 
-/// What the parts of a plan are made from.
+/// Inputs from which the parts of a plan are made.
 struct Builder<'a> {
     language: Language,
     compiler: &'a Compiler,
@@ -237,8 +237,8 @@ impl Builder<'_> {
         step
     }
 
-    /// What is linked with every program and shared library, and what functions it takes over. A library names the runtime itself:
-    /// else functions by these names might be found in the compiler's own archives (`__wrap_pthread_create` is in gcc's).
+    /// Words that link the runtime, and take functions over, in every program and shared library. A library names the runtime
+    /// itself: else functions by these names might be found in the compiler's own archives (`__wrap_pthread_create` is in gcc's).
     fn runtime(&self) -> Vec<OsString> {
         let shared = self.line.has("-shared") || self.line.has("--shared") || self.line.has("-Wl,-shared");
         let mut words: Vec<OsString> = Vec::new();
@@ -298,7 +298,7 @@ mod tests {
         -fsanitize-coverage=trace-pc,no-prune -mllvm -tsan-instrument-memory-accesses=0 \
         -fsanitize-coverage=trace-loads,trace-stores -I /i";
 
-    /// What each command line becomes; GNU, CLANG and LINKED stand for the words above.
+    /// Command lines, each with the steps that take its place; GNU, CLANG and LINKED stand for the words above.
     const LINES: &[(&str, &[&str])] = &[
         // Questions pass untouched.
         ("--version", &["gcc --version"]),

@@ -55,7 +55,7 @@ fn command(step: &Step) -> Result<Command, CompilerError> {
     let (program, arguments) = step.split_first().ok_or_else(none)?;
     let mut command = Command::new(program);
     command.args(arguments);
-    // What is called as a compiler there is one.
+    // Names of compilers lead to compilers in this path, not to the running command.
     if let Some(path) = path_of_compilers() {
         command.env("PATH", path);
     }

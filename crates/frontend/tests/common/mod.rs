@@ -58,7 +58,7 @@ fn build_with(name: &str, flags: &[&str]) -> PathBuf {
     program
 }
 
-/// What is asked for: the program on all eight processors of a small Origin.
+/// The request: the program on all eight processors of a small Origin.
 pub fn request() -> Request {
     let machine = machine::load("origin2000-r12k-300-8p").expect("a machine").to_toml();
     Request {
@@ -104,7 +104,7 @@ pub fn run_right(name: &str, arguments: &[&str]) -> (Answer, String) {
     (answer, printed)
 }
 
-/// What goes wrong with a program that does.
+/// The error of a program that goes wrong.
 pub fn error_of(name: &str, arguments: &[&str]) -> String {
     let (answer, printed) = run(&build(name), arguments, request());
     assert!(answer.row.is_none(), "{name} leaves no record: {printed}");
