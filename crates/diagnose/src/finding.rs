@@ -123,7 +123,7 @@ pub enum Trial {
 }
 
 impl Trial {
-    /// What is done.
+    /// The trial in words.
     pub fn describe(&self) -> String {
         match self {
             Self::Place(pages) => format!("{} pages placed on the nodes that use them", pages.len()),
@@ -136,7 +136,7 @@ impl Trial {
     }
 }
 
-/// What was found.
+/// A fault found in a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Finding {
     /// The class.
@@ -145,16 +145,16 @@ pub struct Finding {
     pub object: Option<String>,
     /// The address of the instruction that suffers most, if that is known.
     pub site: Option<u64>,
-    /// What it is taken to cost: a share of all processors' time.
+    /// Its estimated cost: a share of all processors' time.
     pub cost: f64,
     /// Whether only a trial can tell what it costs.
     pub cost_unknown: bool,
     /// A share of the run that no remedy can gain more than, as far as work and all else that takes time stay as they are; none where the
     /// run does not tell.
     pub bound: Option<f64>,
-    /// What it follows from.
+    /// The measurements that it follows from.
     pub evidence: String,
-    /// What to change.
+    /// The proposed change.
     pub remedy: String,
     /// How that can be tried.
     pub trial: Option<Trial>,
@@ -163,7 +163,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// What it is worth: what trying the remedy gained, or else what it is taken to cost.
+    /// Its worth: the gain of the tried remedy, or else the estimated cost.
     pub fn worth(&self) -> f64 {
         self.gain.unwrap_or(self.cost)
     }

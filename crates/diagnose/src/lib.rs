@@ -1,10 +1,11 @@
-//! What keeps a program from being faster, from where it lost time.
+//! Faults that keep a program from being faster, from where it lost time.
 //!
 //! The classes of faults are those of the FLASH dissertation (sections 2.3 and 6): cache lines, pages and nodes that are shared
 //! falsely, hot spots, misplaced data, poor blocking, communication that grows with the machine, locks, imbalance, serial time.
-//! Beside those, on machines that could keep, move or copy pages, data with which that helps ([`Class::RepeatedMisses`]); where an operating system shares processors out: threads that wait for one ([`Class::RunQueue`]). Every rule follows
-//! from a mechanism and knows no program. What a rule finds is an estimate; whoever can run the program
-//! again tries what the finding proposes ([`Trial`]), and what that gains decides ([`rank`]).
+//! Beside those, on machines that could keep, move or copy pages, data with which that helps ([`Class::RepeatedMisses`]); where
+//! an operating system shares processors out: threads that wait for one ([`Class::RunQueue`]). Every rule follows from a
+//! mechanism and knows no program. What a rule finds is an estimate; whoever can run the program again tries what the finding
+//! proposes ([`Trial`]), and what that gains decides ([`rank`]).
 
 mod finding;
 mod rules;
@@ -21,8 +22,8 @@ use record::Attribution;
 /// Findings that cost less than this share of a run's processor time are not told.
 pub const WORTH_TELLING: f64 = 0.01;
 
-/// What keeps a program from being faster, by its cost, dearest first. `fewer` is the same program, with the same data, on
-/// fewer processors, if such a run is to be compared with: without, nothing is said about what grows.
+/// Faults that keep a program from being faster, by their cost, dearest first. `fewer` is the same program, with the same data,
+/// on fewer processors, if such a run is to be compared with: without, nothing is said about what grows.
 pub fn diagnose(run: &Attribution, fewer: Option<&Attribution>) -> Vec<Finding> {
     let mut survey = Survey::new(run);
     let mut findings = rules::lines::false_sharing(&mut survey);

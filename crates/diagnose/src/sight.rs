@@ -1,4 +1,5 @@
-//! What a diagnosis could examine and what not: no finding of a class is news only where its faults would have shown.
+//! Classes of faults that a diagnosis could examine and those that it could not: no finding of a class is news only where its
+//! faults would have shown.
 
 use record::{Attribution, Evidence};
 
@@ -14,7 +15,7 @@ pub struct Sight {
 }
 
 impl Sight {
-    /// What `run` shows, beside a run on fewer processors if there was one.
+    /// The classes that `run` shows, beside a run on fewer processors if there was one.
     pub fn of(run: &Attribution, has_fewer: bool) -> Self {
         let mut sight = Self::default();
         for class in Class::ALL {

@@ -1,10 +1,10 @@
-//! What was lost, brought together by line and by page, with the prices of misses.
+//! Losses of a run, brought together by line and by page, with the prices of misses.
 
 use record::{Attribution, LineLoss, Losses, first_used};
 use rustc_hash::FxHashMap;
 use units::{CpuId, NodeId};
 
-/// What one processor lost at a line, wherever in the program.
+/// Losses of one processor at a line, wherever in the program.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct User {
     /// The processor.
@@ -32,7 +32,7 @@ pub struct LineUse {
     pub home: Option<NodeId>,
     /// Those who lost something at it, by number.
     pub users: Vec<User>,
-    /// What has been explained of the time lost to misses, in nanoseconds.
+    /// Time lost to misses that has been explained, in nanoseconds.
     pub explained: f64,
 }
 
@@ -62,16 +62,15 @@ impl Price {
     }
 }
 
-/// What a run lost, ordered for rules to look at.
+/// Losses of a run, ordered for rules to look at.
 pub struct Survey<'r> {
     /// The run.
     pub run: &'r Attribution,
     /// Lines at which something was lost, by address.
     pub lines: Vec<LineUse>,
-    /// What a miss on a line of the own node costs on average, on the node where it costs least, in nanoseconds: zero if there was
-    /// none.
+    /// Mean time of a miss on a line of the own node, on the node where it is least, in nanoseconds: zero if there was none.
     pub local_ns: f64,
-    /// What one on another node's costs on average.
+    /// Mean time of a miss on a line of another node.
     pub remote_ns: f64,
     /// How many of the one kind there were.
     pub local: u64,
@@ -83,7 +82,7 @@ impl<'r> Survey<'r> {
     /// Brings together what `run` lost.
     pub fn new(run: &'r Attribution) -> Self {
         let nodes: FxHashMap<CpuId, NodeId> = run.threads.iter().map(|thread| (thread.cpu, thread.node)).collect();
-        // What has one name, such as all that a loop allocates, is one thing.
+        // Objects of one name, such as all that a loop allocates, are one.
         let mut first: FxHashMap<&str, usize> = FxHashMap::default();
         let named: Vec<usize> = run
             .objects
@@ -130,12 +129,12 @@ impl<'r> Survey<'r> {
         if all > 0.0 { ns / all } else { 0.0 }
     }
 
-    /// What of a remote miss's time a local one would not take, as far as the run shows it.
+    /// Share of a remote miss's time that a local one would not take, as far as the run shows it.
     pub fn saved_by_locality(&self) -> f64 {
         if self.remote_ns > 0.0 && self.local > 0 { (1.0 - self.local_ns / self.remote_ns).max(0.0) } else { 1.0 }
     }
 
-    /// What an object is called.
+    /// The name of an object.
     pub fn name(&self, object: Option<usize>) -> String {
         object.map_or_else(|| "unnamed memory".to_owned(), |object| self.run.objects[object].name.clone())
     }

@@ -229,7 +229,7 @@ fn work_that_is_spread_unevenly_is_imbalance_and_even_work_is_none() {
     assert_eq!(classes(&even()), []);
 }
 
-/// What cannot be tried has a bound: whoever waits least has that much to do, whatever becomes of what the others wait for.
+/// Waits for locks have a bound: the thread that waits least has its work to do, whatever becomes of the waits of the others.
 #[test]
 fn no_remedy_against_waiting_gains_more_than_who_waits_least() {
     let contended = |least: f64| {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::survey::Survey;
 use crate::{Class, Finding, Trial};
 
-/// What refills of the translation buffer cost, and the object that most of them are for.
+/// Cost of the refills of the translation buffer, and the object that most of them are for.
 pub fn translation(survey: &Survey<'_>) -> Option<Finding> {
     let mut objects: BTreeMap<Option<usize>, (f64, u64)> = BTreeMap::new();
     for line in &survey.lines {

@@ -13,11 +13,11 @@ use crate::{Class, Finding};
 /// Communication grows if there is this many times as much of it.
 const GROWS: f64 = 1.5;
 
-/// What is counted of a run.
+/// Counts of a run's misses, and its times.
 struct Counts {
     remote: f64,
     local: f64,
-    /// What a miss of either kind costs, in nanoseconds.
+    /// Mean cost of a miss of either kind, in nanoseconds.
     remote_ns: f64,
     local_ns: f64,
     busy_ns: f64,
@@ -30,7 +30,7 @@ fn counts(survey: &Survey<'_>) -> Counts {
     let (mut remote_ns, mut local_ns) = (0.0, 0.0);
     for line in &survey.lines {
         let all: f64 = line.users.iter().map(|user| user.stalled.misses()).sum();
-        // What has been explained is another fault's.
+        // Misses that have been explained belong to another fault.
         let left = if all > 0.0 { (1.0 - line.explained / all).max(0.0) } else { 1.0 };
         for user in &line.users {
             let misses = user.count.misses() as f64 * left;
@@ -58,7 +58,7 @@ fn counts(survey: &Survey<'_>) -> Counts {
     }
 }
 
-/// What `many` communicates and computes beyond what `few` does, if that is much.
+/// Communication and computation of `many` beyond those of `few`, if that is much.
 pub fn communication(many: &Survey<'_>, few: &Survey<'_>) -> Option<Finding> {
     let (now, then) = (counts(many), counts(few));
     let ratio = |now: f64, then: f64| if then > 0.0 { now / then } else { 1.0 };

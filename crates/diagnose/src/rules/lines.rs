@@ -17,7 +17,7 @@ fn is_disjoint(users: &[User]) -> bool {
     })
 }
 
-/// What false sharing costs at a line, in nanoseconds.
+/// Cost of false sharing at a line, in nanoseconds.
 fn cost(line: &LineUse) -> f64 {
     let sum = |of: fn(&User) -> f64| line.users.iter().map(of).sum::<f64>();
     let count = |of: fn(&User) -> u64| line.users.iter().map(of).sum::<u64>();
@@ -49,14 +49,14 @@ fn owners(line: &LineUse) -> impl Iterator<Item = Apart> + '_ {
 /// How processors store to a line that is shared falsely, of which the most have this many `writers`.
 fn stored_by(writers: usize) -> String {
     match writers {
-        // What stored to it before anything was measured is not seen.
+        // Stores from before the measurement are not seen.
         0 => "processors load different words of a line that was written before".to_owned(),
         1 => "one processor writes words of a line while others read other words of it".to_owned(),
         writers => format!("up to {writers} processors write different words of the same line"),
     }
 }
 
-/// What has been seen of an object.
+/// False sharing of an object's lines.
 #[derive(Default)]
 struct Seen {
     cost: f64,

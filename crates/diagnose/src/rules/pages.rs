@@ -1,8 +1,8 @@
 //! Pages on the wrong node, and pages that nodes share of which they use different lines (FLASH dissertation, 2.3 and 6.2).
 //!
-//! Of each page it is asked which nodes lose time at it. One that loses most of it and is not the page's home says that the page
-//! is misplaced. If no node does, but each line is used by one of them, the page is shared falsely. If lines are used by many,
-//! they communicate, and no place is right.
+//! Time lost at each page is compared by node. A node that loses most of it and is not the page's home shows that the page is
+//! misplaced. If no node does, but each line is used by one of them, the page is shared falsely. If lines are used by many, they
+//! communicate, and no place is right.
 
 use std::collections::BTreeMap;
 
@@ -21,13 +21,13 @@ const TOGETHER: f64 = 0.5;
 /// So many nodes make a crowd.
 const CROWD: usize = 4;
 
-/// What is lost at a page.
+/// Time lost at a page.
 #[derive(Default)]
 struct PageUse {
     by_node: BTreeMap<NodeId, f64>,
     /// Time lost by those who lose most at each line.
     private: f64,
-    /// Who those are.
+    /// Those processors, each with its line and its loss.
     users: Vec<(u64, CpuId, f64)>,
     home: Option<NodeId>,
     object: Option<usize>,
@@ -58,13 +58,13 @@ impl PageUse {
         self.by_node.iter().filter(|(node, _)| Some(**node) != self.home).map(|(_, lost)| lost).sum()
     }
 
-    /// Who loses most, and how much.
+    /// The node that loses most, and how much.
     fn first(&self) -> Option<(NodeId, f64)> {
         self.by_node.iter().map(|(&node, &lost)| (node, lost)).max_by(|a, b| a.1.total_cmp(&b.1))
     }
 }
 
-/// What an object's pages have in common.
+/// Misplaced and falsely shared pages of an object.
 #[derive(Default)]
 struct Seen {
     misplaced: Vec<(u64, NodeId, NodeId, f64)>,

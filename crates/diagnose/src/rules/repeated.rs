@@ -18,7 +18,7 @@ const REPLICATION: &str = "rep";
 const MIGRATION: &str = "mig";
 const PAGE_CACHE: &str = "r-numa";
 
-/// What is lost at a page to repeated misses of other nodes.
+/// Time lost at a page to repeated misses of other nodes.
 #[derive(Default)]
 struct PageUse {
     by_node: BTreeMap<NodeId, f64>,
@@ -28,7 +28,7 @@ struct PageUse {
 }
 
 impl PageUse {
-    /// What nodes other than the home lose.
+    /// Time lost by nodes other than the home.
     fn remote(&self) -> f64 {
         self.by_node.iter().filter(|(node, _)| Some(**node) != self.home).map(|(_, lost)| lost).sum()
     }

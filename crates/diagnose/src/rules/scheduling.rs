@@ -1,4 +1,4 @@
-//! What the operating system does with threads: it lets them wait for a processor, and moves them about (FLASH dissertation, 6.3).
+//! Scheduling by the operating system: threads wait for a processor, and are moved about (FLASH dissertation, 6.3).
 
 use units::CpuId;
 
@@ -6,7 +6,7 @@ use super::waiting::spent;
 use crate::survey::Survey;
 use crate::{Class, Finding, Trial};
 
-/// What threads that are ready to run spend waiting for a processor, in their accounts.
+/// The name, in threads' accounts, of the time that ready threads wait for a processor.
 const WAITING: &str = "waiting for a CPU";
 /// Threads of a computer that change processors less often than so many times a second of their running lose little by it: refilling
 /// the caches of a core takes up to a millisecond (Li, Ding and Shen, Quantifying the cost of context switch, 2007).

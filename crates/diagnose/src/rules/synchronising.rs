@@ -26,9 +26,9 @@ fn finding(cost: Option<f64>, evidence: String, remedy: String, trial: Trial) ->
     }
 }
 
-/// What follows from the kinds of barriers and locks of a run whose program can have others. Whoever comes last to a barrier waits for
-/// nobody: what the thread that waits least spends there, all spend on the barrier itself. What locks of another kind gain, only a
-/// run with them tells.
+/// Findings about the kinds of barriers and locks of a run whose program can have others. The last thread at a barrier waits for
+/// nobody: the time that the thread that waits least spends there, all spend on the barrier itself. The gain of locks of another
+/// kind shows only in a run with them.
 pub fn choice(run: &Attribution, barrier: &str, locks: &str) -> Vec<Finding> {
     let shares = |cause: &'static str| run.threads.iter().map(move |thread| share(run, thread, cause));
     let mut findings = Vec::new();

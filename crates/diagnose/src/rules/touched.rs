@@ -17,7 +17,7 @@ const PAGES: usize = 64;
 /// One thread has touched an object if it has touched this much of it.
 const NEARLY_ALL: f64 = 0.9;
 
-/// What faults tell of an object's pages.
+/// First and later users of an object's pages, as faults show them.
 #[derive(Default)]
 struct Seen {
     touchers: BTreeMap<CpuId, usize>,

@@ -90,7 +90,7 @@ pub fn imbalance(survey: &Survey<'_>) -> Vec<Finding> {
     let [(first, cpu), (second, _), ..] = busy[..] else { return Vec::new() };
     let mean = busy.iter().map(|(busy, _)| busy).sum::<f64>() / busy.len() as f64;
     let waits = waits(survey);
-    // Who waits for a lock waits for whoever has it, not for whoever has more to do.
+    // Threads at a lock wait for its holder, not for a thread that has more to do.
     let others = waits.iter().sum::<f64>() - awaited(survey, true).by_cpu.values().sum::<f64>();
     let uneven = (first - mean).max(0.0) * busy.len() as f64;
     let last = busy.last().map_or(second, |(busy, _)| *busy);
