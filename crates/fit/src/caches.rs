@@ -42,7 +42,7 @@ pub struct P3Point {
     pub ns: f64,
 }
 
-/// What a step in size, line or entries was found to be: between which two measured values it lies.
+/// The two measured values between which a step in size, line or entries lies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Between {
     /// The largest measured value on this side of the step.
@@ -72,7 +72,7 @@ pub struct TranslationFinding {
     pub page: u64,
     /// How many entries there are, if arrays with fewer elements were measured.
     pub entries: Option<Between>,
-    /// What a miss adds to an element, in nanoseconds.
+    /// Time that a miss adds to an element, in nanoseconds.
     pub miss: Uncertain,
 }
 

@@ -8,7 +8,7 @@ use units::Bytes;
 
 use crate::remote::{self, Latency};
 
-/// What descriptions of unknown machines inherit: everything that nobody measures.
+/// The machine whose values descriptions of unknown machines inherit where nobody measures them.
 const FAMILY: &str = "origin2000-r12k-300";
 /// The Hub's clock stands for nothing on other machines: one that makes a cycle a nanosecond.
 const HUB_MHZ: f64 = 1000.0;
@@ -17,10 +17,10 @@ const MOST_TRANSLATIONS: u64 = machine::description::MOST_TRANSLATIONS as u64;
 /// Miss registers of a processor that nobody has counted: as many as out-of-order cores of the last decades have at least.
 const USUAL_MISSES: u32 = 8;
 
-/// What was measured of a machine. Times are those of dependent loads, in nanoseconds.
+/// Measurements of a machine. Times are those of dependent loads, in nanoseconds.
 #[derive(Clone, PartialEq, Debug)]
 pub struct HostFindings {
-    /// What the machine is, in words.
+    /// The machine's title, in words.
     pub title: String,
     /// The clock of its processors as measured, in MHz.
     pub clock_mhz: f64,
@@ -34,15 +34,15 @@ pub struct HostFindings {
     pub line: Bytes,
     /// Whether the P3 diagram shows this line too, or it is only announced.
     pub line_is_measured: bool,
-    /// What the innermost cache holds, and a load from it takes.
+    /// Size of the innermost cache, and the time of a load from it.
     pub first_cache: (Bytes, f64),
-    /// What the outermost cache that was found holds, and a load from it takes.
+    /// Size of the outermost cache that was found, and the time of a load from it.
     pub last_cache: (Bytes, f64),
     /// A load from the memory of the processor's own node.
     pub local_ns: f64,
-    /// What a load from another node's memory takes more, whatever its distance; `None` on a machine of one node.
+    /// Time that a load from another node's memory takes more, whatever its distance; `None` on a machine of one node.
     pub penalty_ns: Option<f64>,
-    /// What each step of distance adds; `None` if all nodes are equally far.
+    /// Time that each step of distance adds; `None` if all nodes are equally far.
     pub step_ns: Option<f64>,
     /// For how long a line holds the memory.
     pub line_ns: Option<f64>,
@@ -104,7 +104,7 @@ impl Cycles {
         let step = |step| missing(step, delay) / 2.0;
         let router = findings.step_ns.map_or(0.0, step).round() as u32;
         let penalty = findings.penalty_ns.unwrap_or(0.0);
-        // Of one distance alone, penalty and delay are measured together.
+        // Penalty and delay are measured together where there is one distance alone.
         let drafted = path.and_then(|path| path.penalty().or_else(|| path.remote_less_local()));
         let interface = (missing(penalty, drafted.map(|penalty| penalty.value)) / 2.0).round() as u32;
         Self { memory_access: memory_access.min(1000), interface: interface.min(1000), router: router.min(99) }

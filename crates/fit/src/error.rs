@@ -28,7 +28,7 @@ pub enum FitError {
     Unsuitable {
         /// The model.
         model: &'static str,
-        /// What is missing, and what would do.
+        /// The reason: what is missing, and what would do.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What a machine description says that fits should find, where that is a value of its own. Latencies of whole paths are
+//! Values that fits should find, as far as a machine description holds them as values of their own. Latencies of whole paths are
 //! computed by whoever simulates the machine, from the parts that it simulates.
 
 use machine::Description;
@@ -11,7 +11,7 @@ pub fn memory_occupancy(description: &Description) -> Option<f64> {
     Some(cycle * f64::from(memory.line_cycles) / (1.0 - refreshing))
 }
 
-/// What a translation miss costs, in nanoseconds.
+/// Cost of a translation miss, in nanoseconds.
 pub fn translation_miss(description: &Description) -> f64 {
     ns(description.tlb.miss)
 }

@@ -4,7 +4,7 @@ use record::{FitRow, Unit};
 
 use crate::least_squares::Uncertain;
 
-/// What was found of a parameter.
+/// Result of a fit for a parameter.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Finding {
     /// An estimate.
@@ -16,15 +16,15 @@ pub enum Finding {
 /// A parameter of a model.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Parameter {
-    /// What it is, in words.
+    /// Its name, in words.
     pub name: String,
     /// Its symbol in the source, such as `t_r,1`.
     pub symbol: String,
     /// The unit of value and error.
     pub unit: Unit,
-    /// What was found.
+    /// The result of the fit.
     pub finding: Finding,
-    /// What the machine's description holds for it, if the measured machine has one.
+    /// Its value in the machine's description, if the measured machine has one.
     pub held: Option<f64>,
 }
 

@@ -94,7 +94,7 @@ fn by_hop(latencies: &[Latency], distances: &[u32], penalty_ns: f64) -> Vec<Hop>
 }
 
 impl RemoteFit {
-    /// What a remote read takes longer than a local one at the farthest distance.
+    /// Latency of a remote read at the farthest distance, less that of a local one.
     pub fn remote_less_local(&self) -> Option<Uncertain> {
         let hops = self.hops.last().map_or(1.0, |hop| f64::from(hop.hops));
         self.solution.combination(&[0.0, 1.0, hops])
@@ -105,13 +105,13 @@ impl RemoteFit {
         self.solution.coefficient(0)
     }
 
-    /// What a request pays once for leaving its node and entering another, and its answer on the way back. Undetermined
-    /// if all remote nodes are equally far.
+    /// Remote penalty: the time that a request pays once for leaving its node and entering another, and its answer on the way
+    /// back. Undetermined if all remote nodes are equally far.
     pub fn penalty(&self) -> Option<Uncertain> {
         self.solution.coefficient(1)
     }
 
-    /// What each router adds, there and back. Undetermined if all remote nodes are equally far.
+    /// Time that each router adds, there and back. Undetermined if all remote nodes are equally far.
     pub fn delay(&self) -> Option<Uncertain> {
         self.solution.coefficient(2)
     }

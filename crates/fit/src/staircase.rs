@@ -85,7 +85,7 @@ impl Staircase {
 fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    // Of an even number the lower one: noise adds to times.
+    // The lower of two middle values: noise adds to times.
     sorted.get(sorted.len().saturating_sub(1) / 2).copied().unwrap_or(0.0)
 }
 

@@ -45,9 +45,9 @@ pub struct Knee {
     pub kind: KneeKind,
     /// Where, in bytes.
     pub size: Uncertain,
-    /// What a window costs more beyond, in nanoseconds, whatever its size.
+    /// Time that a window costs more beyond, in nanoseconds, whatever its size.
     pub window_ns: f64,
-    /// What a window costs more beyond, in nanoseconds a double word; zero if it is paid by window.
+    /// Time that each double word of a window costs more beyond, in nanoseconds; zero if it is paid by window.
     pub double_ns: f64,
 }
 
@@ -71,7 +71,7 @@ pub struct LevelFit {
     pub knees: Vec<Knee>,
     /// A window in the fastest level, in nanoseconds: what it costs whatever its size, and what a double word adds.
     pub fastest: (f64, f64),
-    /// What was tried, in order.
+    /// Numbers of levels that were tried, in order.
     pub candidates: Vec<Candidate>,
     /// Samples that were left out because they contradict others.
     pub left_out: Vec<Sample>,
@@ -93,7 +93,7 @@ impl LevelFit {
         self.fit.solution.residuals()
     }
 
-    /// What the model says at each sample, in nanoseconds.
+    /// The model's time for each sample, in nanoseconds.
     pub fn fitted(&self) -> &[f64] {
         self.fit.solution.fitted()
     }

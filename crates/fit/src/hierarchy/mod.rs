@@ -1,4 +1,4 @@
-//! What a random window costs, by the size of the area it is chosen from: the hierarchy as a step function of position, seen
+//! The time of a random window, by the size of the area it is chosen from: the hierarchy as a step function of position, seen
 //! through its mean over the area (Seidl 1997, eq. 2 to 8).
 
 mod levels;

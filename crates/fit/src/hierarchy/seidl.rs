@@ -90,7 +90,7 @@ impl SeidlParameter {
         }
     }
 
-    /// What it is, in words.
+    /// Its name, in words.
     pub fn name(self) -> &'static str {
         match self {
             Self::ProgramConstant => "program, once a window",
@@ -244,7 +244,7 @@ impl SeidlFit {
         self.fit.solution.residuals()
     }
 
-    /// What the model says at each sample, in nanoseconds.
+    /// The model's time for each sample, in nanoseconds.
     pub fn fitted(&self) -> &[f64] {
         self.fit.solution.fitted()
     }

@@ -20,7 +20,7 @@ pub struct Uncertain {
 /// The solution of a linear least-squares problem.
 #[derive(Clone, Debug)]
 pub struct Solution {
-    /// Of all solutions that fit equally well, the one with the least Euclidean norm.
+    /// The solution with the least Euclidean norm of all that fit equally well.
     least_norm: DVector<f64>,
     /// Orthonormal combinations of coefficients that can be added to a solution without changing any fitted value.
     undetermined: Vec<DVector<f64>>,
@@ -136,7 +136,7 @@ impl Solution {
         self.undetermined.iter().map(|direction| direction.as_slice())
     }
 
-    /// What the solution says at each point, in the order and unit of the observations.
+    /// The solution's value at each point, in the order and unit of the observations.
     pub fn fitted(&self) -> &[f64] {
         &self.fitted
     }

@@ -11,7 +11,7 @@ use crate::FitError;
 
 /// A model of positive, bounded parameters that enter non-linearly, and coefficients that enter linearly.
 pub trait Separable {
-    /// What errors call the model.
+    /// The model's name in errors.
     fn name(&self) -> &'static str;
 
     /// The least and the largest value of each non-linear parameter; all positive.
