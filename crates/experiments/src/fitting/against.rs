@@ -118,7 +118,7 @@ fn repeated(
     Ok(plan)
 }
 
-/// What a record is about, in words.
+/// The name of a record: its experiment, state, node and processors.
 fn name(record: &Record) -> String {
     let list = |cpus: &[units::CpuId]| units::ranges(cpus.iter().map(|cpu| cpu.0));
     let mut name = format!("{} {}, node {}, CPU {}", record.title(), record.state, record.home, list(&record.locals));

@@ -1,4 +1,4 @@
-//! What records of measurements say about the hierarchy behind them.
+//! Analysis of measurements: the hierarchy that their records show.
 
 use bench::Experiment;
 use bench::seidl::Point;
@@ -28,7 +28,7 @@ pub struct Analysis {
     pub model: Model,
     /// Its parameters.
     pub parameters: Vec<Parameter>,
-    /// What one should know about the fit: how good it is, what it could not tell, what else was tried.
+    /// Remarks on the fit: its quality, what it could not tell, what else was tried.
     pub notes: Vec<String>,
     /// Diagrams, each with a name for its file.
     pub plots: Vec<(String, Plot)>,

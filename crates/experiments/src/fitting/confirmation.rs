@@ -22,7 +22,7 @@ const SIZES_AGREE: f64 = 1.5;
 /// A figure of the measured machine beside that of the machine described.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Comparison {
-    /// What is compared.
+    /// The name of the compared figure.
     pub name: String,
     /// The unit of both.
     pub unit: Unit,
@@ -68,7 +68,7 @@ impl Comparison {
     }
 }
 
-/// What does not agree, in words; `None` if the simulation confirms the fit.
+/// Figures that do not agree, in words; `None` if the simulation confirms the fit.
 pub fn disagreement(rows: &[Comparison]) -> Option<String> {
     let differs = |row: &Comparison| {
         let (measured, simulated) = (figure(row.measured, row.unit), figure(row.simulated?, row.unit));

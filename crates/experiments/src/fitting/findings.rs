@@ -1,4 +1,4 @@
-//! What a machine description needs of the fits.
+//! Results of fits that a machine description needs.
 
 use bench::Experiment;
 use fit::HostFindings;
@@ -8,10 +8,10 @@ use units::Bytes;
 use super::Analysis;
 use crate::error::ExperimentError;
 
-/// What a description needs and no measurement tells.
+/// Properties that a description needs and no measurement shows.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Identity {
-    /// What the machine is, in words.
+    /// The machine's title, in words.
     pub title: String,
     /// Nodes with memory.
     pub nodes: u32,

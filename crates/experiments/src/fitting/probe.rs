@@ -1,4 +1,4 @@
-//! What to measure so that a model can be fitted.
+//! Measurements to which a model can be fitted.
 
 use bench::seidl::{Point, Probe, points};
 use bench::{BenchError, Experiment, Layout, PageKind, Placement, Plan, Platform, Settings, State, areas, p3};
@@ -28,14 +28,14 @@ const SATURATING: usize = 4;
 /// enough lines for a cache.
 const TRANSLATIONS: u64 = 2048;
 
-/// What jobs must know of a machine beside its layout.
+/// Sizes of a machine that jobs need beside its layout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Surroundings {
     /// Memory of a node that a probe may use.
     pub node_memory: Bytes,
     /// The largest area of the window probe.
     pub largest_area: Bytes,
-    /// What the largest cache may hold, generously.
+    /// Size of the largest cache, or a generous bound of it.
     pub caches: Bytes,
     /// The memory that one entry of the translation buffer covers, as far as is known: a page.
     pub page: Bytes,

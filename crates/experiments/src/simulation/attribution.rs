@@ -1,4 +1,4 @@
-//! What a simulation lost where, as a record: with names of data, homes of pages and times of threads.
+//! Losses of a simulation by place, as a record: with names of data, homes of pages and times of threads.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,13 +43,13 @@ pub struct Ended<'r> {
     pub simulator: &'r Simulator,
     /// The record, with its processors and controllers.
     pub row: &'r SimulationRow,
-    /// What the threads said.
+    /// Reports of the threads.
     pub reports: &'r [ThreadReport],
     /// The program's data, by the addresses that `named` gives.
     pub objects: Vec<DataObject>,
 }
 
-/// What was lost where in a run: `named` says what the program itself calls a simulated address.
+/// Losses of a run by place: `named` gives the program's own address for a simulated one.
 pub fn attribution(ended: Ended<'_>, named: impl Fn(u64) -> u64) -> Attribution {
     let Ended { description, simulator, row, reports, objects } = ended;
     let (line_bytes, page_bytes) = (description.coherent_cache().line.0, description.tlb.page.0);
@@ -114,7 +114,7 @@ pub fn settled(mut objects: Vec<DataObject>) -> Vec<DataObject> {
 }
 
 impl Simulation {
-    /// What was lost where in a run that has ended.
+    /// Losses by place of a run that has ended.
     pub(super) fn attribution(
         &self,
         simulator: &Simulator,

@@ -14,7 +14,7 @@ use super::statistics::{self, Parts};
 use super::{Simulated, Simulation};
 use crate::error::ExperimentError;
 
-/// What threads use to wait for each other.
+/// Barriers and locks by which threads wait for each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Synchronisation {
     /// How they meet. Without: all go on when the last one has come, at no cost, so that what is left is what the program's own
@@ -94,7 +94,7 @@ impl Simulation {
         Ok(Prepared { simulation: self, regions, found, programs })
     }
 
-    /// What thread `number` does. Its wrong loads are added to `found`.
+    /// The program of thread `number`. Its wrong loads are added to `found`.
     fn program(
         &self,
         number: usize,
@@ -173,7 +173,7 @@ fn run_all(
             simulator.run_jobs(simulations.iter().zip(programs).map(job).collect(), scheduling).map_err(Into::into)
         }
     };
-    // Who waits for a thread whose trace could not be read waits in vain: that is the reason to tell.
+    // Threads that wait for one whose trace could not be read wait in vain: the fault of the trace is the reason to tell.
     simulations.iter().try_for_each(|each| each.workload.read_to_the_end())?;
     let reports: Vec<Vec<ThreadReport>> = reports?;
     let (took, processes) = (start.elapsed(), simulations.len() as u32);

@@ -50,20 +50,20 @@ pub struct Simulation {
     relocation: Relocation,
 }
 
-/// What a simulation gave.
+/// Results of a simulation.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Simulated {
     /// The record, with its controllers and processors.
     pub row: SimulationRow,
-    /// What is wrong with the program's results, if anything is.
+    /// The fault of the program's results, if there is one.
     pub wrong: Option<String>,
-    /// What the operating system did with memory.
+    /// Paging by the operating system.
     pub paging: PagingCounters,
     /// By region, the node of each page in the end; `None` if nobody has touched it.
     pub homes: Vec<Vec<Option<NodeId>>>,
-    /// What was lost where, if that was asked for ([`Options::attribute`]).
+    /// Losses by place, if they were asked for ([`Options::attribute`]).
     pub attribution: Option<Attribution>,
-    /// What the operating system did to each thread.
+    /// Scheduling of each thread by the operating system.
     pub scheduling: Vec<SchedulingCounters>,
     /// From the start of the simulation until the last thread had ended.
     pub finished: units::Duration,
@@ -204,7 +204,7 @@ impl Simulation {
         &self.workload
     }
 
-    /// What distinguishes it from other runs, as its record does ([`SimulationRow::identity`]).
+    /// The identity that tells it from other runs, as its record has it ([`SimulationRow::identity`]).
     pub fn identity(&self) -> String {
         self.identity_among(1)
     }
@@ -214,7 +214,7 @@ impl Simulation {
         SimulationRow { processes: processes.into(), ..self.row(true) }.identity()
     }
 
-    /// What its threads are called, and the processors that they begin on.
+    /// Names of its threads, and the processors that they begin on.
     pub fn threads(&self) -> Vec<(String, CpuId)> {
         let name = |thread: usize| format!("{}: thread {thread}", self.workload.name());
         self.processors.iter().enumerate().map(|(thread, &cpu)| (name(thread), cpu)).collect()
@@ -263,7 +263,7 @@ impl Simulation {
         }
     }
 
-    /// What is wrong with the results, in words.
+    /// The fault of the results in words, if there is one.
     fn verdict(&self, wrong_loads: u64, regions: &[SharedRegion]) -> Option<String> {
         let left: Result<(), Wrong> = self.workload.check(&self.shape, &|region, word| regions[region].get(word));
         match (left, wrong_loads) {

@@ -16,7 +16,7 @@ use crate::error::ExperimentError;
 pub struct OwnProgram<'a> {
     /// The machine.
     pub description: &'a Description,
-    /// What the record calls the program.
+    /// The program's name in the record.
     pub name: &'a str,
     /// How many processors it could use; all without.
     pub cpus: Option<u16>,

@@ -12,7 +12,7 @@ use workloads::Record;
 use super::{Simulated, Simulation};
 use crate::error::ExperimentError;
 
-/// What a trace of a simulation cannot hold.
+/// Properties of a simulation that its trace cannot hold.
 const LOST: [&str; 2] = [
     "timing-dependent order of locks and work distribution (the recorded order is replayed)",
     "fetch-and-op at memory",

@@ -1,4 +1,4 @@
-//! What a simulator counted, as records.
+//! Statistics of a simulator, as records.
 
 use std::collections::BTreeMap;
 

@@ -8,18 +8,18 @@ use super::{Executable, Simulation, Synchronisation, policies};
 use crate::error::ExperimentError;
 use crate::variant;
 
-/// What is to be run. No values for processors stand for as many as a machine has.
+/// The runs of a sweep. No values for processors stand for as many as a machine has.
 #[derive(Clone, Debug, Default)]
 pub struct Sweep {
     /// Machines, in all their variations ([`Variations::of`]).
     pub machines: Vec<Resolved>,
-    /// What else runs are varied in.
+    /// Further changes in which runs vary.
     pub variations: Variations,
     /// Programs, by name.
     pub programs: Vec<String>,
     /// Parameters of the programs, each with its values.
     pub parameters: Vec<(String, Vec<u64>)>,
-    /// What programs work on in place of their own.
+    /// Data that programs work on in place of their own.
     pub data: Vec<Data>,
     /// How many processors take part.
     pub cpus: Vec<u16>,
@@ -29,7 +29,7 @@ pub struct Sweep {
     pub options: Options,
 }
 
-/// What machines and runs are varied in, each with the values that were asked for; without any, they are as they are.
+/// Properties in which machines and runs vary, each with the values that were asked for; without any, they are as they are.
 #[derive(Clone, Debug, Default)]
 pub struct Variations {
     /// Changes of machines: a word with a value, as `placement`, or `TABLE.KEY`.

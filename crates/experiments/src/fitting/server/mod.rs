@@ -46,9 +46,9 @@ pub struct Described {
     pub text: String,
     /// The machine.
     pub description: Description,
-    /// What was measured of each kind of figure, beside what the described machine shows.
+    /// Measured figures of each kind, beside those of the described machine.
     pub compared: Vec<Comparison>,
-    /// What one should know: classes of pairs, and what could not be described or observed.
+    /// Remarks: classes of pairs, and what could not be described or observed.
     pub notes: Vec<String>,
 }
 
@@ -158,7 +158,7 @@ fn tune_rates(bench: &mut Bench<'_>, structure: &Structure, rates: &[Observation
     let mut met: Vec<Kind> = Vec::new();
     for base::Rate { mut tunable, rises } in base::rates(structure, &described, rates) {
         let Some(observation) = find(rates, tunable.decided_by) else { continue };
-        // What an earlier value has met already tells nothing of this one.
+        // An observation that an earlier value has met already shows nothing of this one.
         if met.contains(&tunable.decided_by) {
             continue;
         }
@@ -191,8 +191,8 @@ fn at_best(clock: f64, first_level_ns: Option<f64>) -> f64 {
     if (best / clock - 1.0).abs() < CLOCK_VARIES { best } else { clock }
 }
 
-/// What a load of a line that a core of another socket has modified takes longer if the line is homed at the reader, in
-/// nanoseconds: where homes keep a directory in memory, they read it before they snoop.
+/// Additional latency of a load of a line that a core of another socket has modified if the line is homed at the reader, in
+/// nanoseconds: homes that keep a directory in memory read it before they snoop.
 fn reader_homed_penalty(observed: &[Observation]) -> Option<f64> {
     let of = |home| measured(observed, Kind::Core { nearness: Nearness::OtherSocket, modified: true, home });
     Some(of(Home::Requester)? - of(Home::Owner)?)
@@ -227,7 +227,7 @@ fn compare(observation: &Observation, figure: f64) -> Comparison {
     }
 }
 
-/// What one should know of the description.
+/// Remarks on the description.
 fn notes(
     structure: &Structure,
     records: &[Record],
@@ -251,7 +251,7 @@ fn notes(
 /// Cores of a cluster that pass lines as slowly as this share of a load from memory have no cache in common.
 const AS_SLOW_AS_MEMORY: f64 = 0.8;
 
-/// What one should know of cores that announce a cache in common and pass lines as if they had none.
+/// Remark on cores that announce a cache in common and pass lines as if they had none.
 fn doubtful_cluster(observed: &[Observation]) -> Option<String> {
     let passed = Kind::Core { nearness: Nearness::SameCluster, modified: true, home: Home::Both };
     let (passed, memory) = measured(observed, passed).zip(measured(observed, Kind::Memory(Place::Local)))?;

@@ -1,4 +1,5 @@
-//! What records tell a fit: figures of the same kind from several places become one, with the plan that measures it again.
+//! Observations of a fit, from records: figures of the same kind from several places become one, with the plan that measures it
+//! again.
 
 use bench::{Experiment, Plan, Settings, State};
 use record::{Record, Unit};
@@ -20,13 +21,13 @@ pub(super) enum Kind {
         modified: bool,
         home: Home,
     },
-    /// What one core reads of memory there.
+    /// Bandwidth of one core that reads memory there.
     CoreReads(Place),
-    /// What the cores of a node read of memory there together.
+    /// Bandwidth of the cores of a node that read memory there together.
     NodeReads(Place),
-    /// What the cores of a cluster read of their node's memory together.
+    /// Bandwidth of the cores of a cluster that read their node's memory together.
     ClusterReads,
-    /// What one core, or all of a node, move in the triad of STREAM.
+    /// Bandwidth of one core, or of all of a node, in the triad of STREAM.
     CoreTriad,
     NodeTriad,
     /// An access to the next line of an array in its own caches.
@@ -125,7 +126,7 @@ pub(super) struct Observation {
 }
 
 impl Observation {
-    /// What `record` shows of a kind, measured again by `plan`.
+    /// The observation of a kind in `record`, measured again by `plan`.
     pub(super) fn new(kind: Kind, plan: Plan, record: &Record, structure: &Structure) -> Self {
         let measured = figure(record, structure.l2.size);
         Self { kind, plan, measured, places: 1, small_pages: on_small_pages(record) }
@@ -159,7 +160,7 @@ pub(super) fn find(observations: &[Observation], kind: Kind) -> Option<&Observat
     observations.iter().find(|observation| observation.kind == kind)
 }
 
-/// What was measured of a kind.
+/// The measured figure of a kind.
 pub(super) fn measured(observations: &[Observation], kind: Kind) -> Option<f64> {
     find(observations, kind).map(|observation| observation.measured)
 }

@@ -1,5 +1,5 @@
-//! What others bring into the third-level cache, as cores of the package do that a virtual machine does not have: lists that the cache
-//! would have room for are found in memory then, the longer a walk takes, the more of them.
+//! Lines that others bring into the third-level cache, as cores of the package do that a virtual machine does not have: lists
+//! that the cache would have room for are found in memory then, the longer a walk takes, the more of them.
 
 use units::Bytes;
 

@@ -19,7 +19,7 @@ const STREAMS: f64 = 3.0;
 /// Lines that memory moves for three of a triad as STREAM counts: the written one is read before.
 const TRAFFIC_OF_TRIAD: f64 = 4.0 / 3.0;
 
-/// What was measured, in bytes a nanosecond and nanoseconds.
+/// Measured figures, in bytes a nanosecond and nanoseconds.
 struct Measured {
     core_reads: f64,
     core_triad: f64,
@@ -88,7 +88,7 @@ fn of_cores(values: &mut Values, start: &Description, measured: &Measured) {
     }
 }
 
-/// What the cores of a node share.
+/// Capacities and cycles of the parts that the cores of a node share.
 fn of_nodes(values: &mut Values, structure: &Structure, start: &Description, measured: &Measured, reads: f64) {
     let (Some(server), Some(slice), Some(home), Some(banks)) =
         (&start.server, &start.l3_slice, &start.home, &start.banks)

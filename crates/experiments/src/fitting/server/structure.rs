@@ -65,7 +65,7 @@ pub(super) struct Structure {
     pub(super) slices_per_cluster: u32,
     /// Hardware threads of a core.
     pub(super) threads: u32,
-    /// What a description cannot hold of it, in words.
+    /// Properties that a description cannot hold, in words.
     pub(super) lost: Vec<String>,
     /// By number in the description, the first thread of each core of the machine, and the machine's nodes.
     cpus: Vec<CpuId>,
@@ -302,7 +302,7 @@ fn shape(cache: &ComputerCache, line: Bytes, what: &str, lost: &mut Vec<String>)
     if let Some(ways) = ways.filter(|&ways| cache.level > 2 || (size / (u64::from(ways) * line.0)).is_power_of_two()) {
         return Ok(Shape { size: Bytes(size), ways });
     }
-    // Of all numbers of ways, the one with which most of the size can be described.
+    // The number of ways is the one with which most of the size can be described.
     let held = |ways: u32| (u64::from(ways) * line.0) << (size / (u64::from(ways) * line.0)).max(1).ilog2();
     let best =
         (2..=most).max_by_key(|&ways| (held(ways), std::cmp::Reverse(ways.abs_diff(USUAL_WAYS)))).unwrap_or(most);

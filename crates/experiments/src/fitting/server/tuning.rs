@@ -16,7 +16,7 @@ use crate::parallel;
 pub(super) struct Tunable {
     /// Its table and key, and those that follow it.
     pub(super) keys: &'static [(&'static str, &'static str)],
-    /// What one of its units takes, in nanoseconds.
+    /// The time of one of its units, in nanoseconds.
     pub(super) unit_ns: f64,
     /// Its least and its greatest value, in its unit.
     pub(super) bounds: (f64, f64),
@@ -24,7 +24,7 @@ pub(super) struct Tunable {
     pub(super) whole: bool,
     /// Its value so far, in its unit.
     pub(super) value: f64,
-    /// What decides it first of all.
+    /// The kind of observation that decides it first of all.
     pub(super) decided_by: Kind,
 }
 
@@ -73,7 +73,7 @@ pub(super) struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// What the described machine shows of each observation.
+    /// The described machine's figure for each observation.
     ///
     /// # Errors
     /// When it cannot be described or simulated.
@@ -101,7 +101,7 @@ impl Bench<'_> {
     }
 }
 
-/// What a value is changed by to see what depends on it, in nanoseconds: far more than a cycle.
+/// Change of a value that shows which figures depend on it, in nanoseconds: far more than a cycle.
 const PROBED_NS: f64 = 12.0;
 /// Steps of the fit of times. They depend on cycles almost in proportion, so that few suffice.
 const STEPS: usize = 4;
@@ -216,7 +216,7 @@ const RATE_IS_MET: f64 = 0.05;
 const RATE_DEPENDS: f64 = 0.12;
 const STEEP: f64 = 0.2;
 
-/// What the fit of a value to a rate came to.
+/// Result of the fit of a value to a rate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Fitted {
     /// Whether the rate depends on the value, in the range that was tried.
