@@ -23,7 +23,7 @@ pub(super) fn label(runs: &mut [StudyRun]) {
     }
 }
 
-/// What may differ among runs of a program beside the machine, which is always told.
+/// Fields that may differ among runs of a program beside the machine, which is always told.
 fn fields(row: &SweepRunRow) -> Vec<(String, String)> {
     let mut fields: Vec<(String, String)> =
         row.parameters.iter().map(|(name, value)| (name.clone(), value.to_string())).collect();

@@ -29,7 +29,7 @@ pub struct Study {
     pub runs: Vec<StudyRun>,
     /// The machines that they are on, each once, in the order of the runs.
     pub machines: Vec<Description>,
-    /// What a person ought to know before believing what comes of them, a sentence each.
+    /// Warnings about the results that come of them, a sentence each.
     pub remarks: Vec<String>,
 }
 

@@ -27,7 +27,7 @@ pub enum ParquetError {
     Json(#[from] serde_json::Error),
 }
 
-/// What a cell is found by.
+/// The source of a column's cells.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Source {
     /// The key of the run.

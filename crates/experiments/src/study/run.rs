@@ -20,7 +20,7 @@ pub struct StudyRun {
     pub(super) task: Task,
 }
 
-/// What is run.
+/// The task of a run.
 pub(super) enum Task {
     Simulation { simulation: Box<Simulation>, detail: Detail },
     Plan { description: Arc<Description>, plan: Box<Plan>, options: sim::Options },
@@ -29,9 +29,9 @@ pub(super) enum Task {
 /// Records of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Records {
-    /// Of a program.
+    /// Records of a program.
     Simulations(Vec<SimulationRow>),
-    /// Of an experiment: what was measured in one run.
+    /// Records of an experiment: what was measured in one run.
     Measurements(Vec<Record>),
 }
 
@@ -39,9 +39,9 @@ pub enum Records {
 pub struct Executed {
     /// Its records.
     pub records: Records,
-    /// What is wrong with a program's results, if anything is.
+    /// The fault of a program's results, if there is one.
     pub wrong: Option<String>,
-    /// What a person ought to know of them.
+    /// Warnings about the records.
     pub warnings: Vec<String>,
 }
 

@@ -20,7 +20,7 @@ pub enum ShardError {
     /// Slurm's variables do not tell.
     #[error("{problem}; accepted: slurm in a task of a job array (sbatch --array=1-8), or I/N, as 2/8")]
     Slurm {
-        /// What is the matter with them.
+        /// The fault of the variables.
         problem: String,
     },
 }

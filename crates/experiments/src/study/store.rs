@@ -25,7 +25,7 @@ pub enum StoreError {
     File {
         /// The file.
         path: String,
-        /// What was tried.
+        /// The operation that failed.
         done: &'static str,
         /// The reason of the operating system.
         error: io::Error,
@@ -40,7 +40,7 @@ pub enum StoreError {
         /// The reason of the operating system.
         error: io::Error,
     },
-    /// What is kept of a run are no records.
+    /// The file of a run holds no records.
     #[error(
         "{path}: {problem}; accepted: records as this version writes them: remove the file, and the run is run again"
     )]
@@ -69,7 +69,7 @@ pub struct Claim {
     path: PathBuf,
 }
 
-/// What came of the wish to run something.
+/// The result of a claim on a run.
 pub enum Claimed {
     /// Nobody else runs it now.
     Ours(Claim),
@@ -79,9 +79,9 @@ pub enum Claimed {
     Done,
 }
 
-/// What a file of records ends with.
+/// The ending of files of records.
 const ENDING: &str = ".jsonl";
-/// What one ends with that is being written.
+/// The ending of such a file while it is being written.
 const ASIDE: &str = ".incomplete";
 
 impl Store {

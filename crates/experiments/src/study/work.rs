@@ -8,7 +8,7 @@ use super::run::{Executed, StudyRun};
 use super::store::{Claimed, Store, StoreError};
 use crate::parallel;
 
-/// What a process tells of its runs, each with the run.
+/// Progress of a process's runs, each with the run.
 pub enum Told<'a> {
     /// It begins.
     Begins(&'a StudyRun),
@@ -20,7 +20,7 @@ pub enum Told<'a> {
     DoneElsewhere(&'a StudyRun),
 }
 
-/// What became of the runs that a process was to do.
+/// Counts of the runs that a process was to do, by their outcomes.
 #[derive(Debug, Default)]
 pub struct Tally {
     /// How many it has run.
@@ -33,7 +33,7 @@ pub struct Tally {
     pub elsewhere: usize,
 }
 
-/// What became of one.
+/// The outcome of one.
 enum Attempt {
     Ran { wrong: bool },
     Failed(String),

@@ -71,7 +71,7 @@ impl Shape for ByNode {
     }
 }
 
-/// What each kind of link adds to the latency, by the nodes that it lies before (Figure 4.7, read off Table 4.13).
+/// Latency that each kind of link adds, by the nodes that it lies before (Figure 4.7, read off Table 4.13).
 pub struct LinkSteps;
 
 impl Shape for LinkSteps {

@@ -1,5 +1,5 @@
-//! What ideal protocols would gain: by the accounting of the FLASH dissertation (section 5.5, Equations 5.1 to 5.4), and by
-//! simulating the ideal machines themselves.
+//! Gains of ideal protocols: by the accounting of the FLASH dissertation (section 5.5, Equations 5.1 to 5.4), and by simulating
+//! the ideal machines themselves.
 
 use report::{Axis, Mark, Plot, Series as Line};
 
@@ -18,10 +18,10 @@ use crate::formula::Formula;
 /// 5.5.1 and 5.5.5).
 pub struct Ideal;
 
-/// What holds of all cells, in words of [`programs`].
+/// Words of [`programs`] that hold for all cells.
 const WORDS: &str = "cv=2/LB 1-OTT";
 
-/// What a column is in words of [`programs`]; `None` if it is called otherwise.
+/// The words of [`programs`] for a column; `None` if its name has another form.
 fn words(column: &str) -> Option<String> {
     match column {
         "base speedup" => return Some("speedup base".to_owned()),

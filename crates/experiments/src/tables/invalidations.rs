@@ -48,7 +48,7 @@ fn newest_sharer(system: &System, count: usize) -> Option<NodeId> {
     system.nodes_from_home().get(count.checked_sub(1)?).copied()
 }
 
-/// What sharers add to the latency of the farthest of them (Figure 4.12).
+/// Latency that sharers add to that of the farthest of them (Figure 4.12).
 pub struct SharersOverUnowned;
 
 impl Shape for SharersOverUnowned {

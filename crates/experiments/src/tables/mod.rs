@@ -1,4 +1,4 @@
-//! What each published table or figure means: a formula for each of its cells.
+//! The meaning of each published table or figure: a formula for each of its cells.
 //!
 //! A table is one file here and one line in the catalogue.
 

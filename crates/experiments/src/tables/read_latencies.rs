@@ -10,16 +10,16 @@ use crate::system::System;
 
 /// A row for each protocol; the least and the greatest latency over a set of placements for each kind of miss.
 ///
-/// Of remote placements the section says only that the best are within a cluster and the worst reach another metacube. Here
-/// the requester is node 0. The best cases have home and owner in its cluster; the worst are the slowest of those with the
-/// home, and for three hops with home and owner side by side, in any cluster of the other metacubes.
+/// The section says of remote placements only that the best are within a cluster and the worst reach another metacube. Here the
+/// requester is node 0. The best cases have home and owner in its cluster; the worst are the slowest of those with the home, and
+/// for three hops with home and owner side by side, in any cluster of the other metacubes.
 pub struct ReadLatencies;
 
 /// The nodes of a cluster router (FLASH dissertation, Appendix A).
 const CLUSTER: u16 = 4;
 /// The nodes of a metacube (the same).
 const METACUBE: u16 = 16;
-/// Who reads.
+/// The node that reads.
 const REQUESTER: NodeId = NodeId(0);
 
 impl Shape for ReadLatencies {

@@ -17,7 +17,7 @@ pub struct Reproduced<'a> {
 }
 
 impl Reproduced<'_> {
-    /// What a diagram of the table is called.
+    /// The title of a diagram of the table.
     pub fn title(&self) -> String {
         self.scene.table.title.clone()
     }

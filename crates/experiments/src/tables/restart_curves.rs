@@ -11,7 +11,7 @@ use crate::formula::Formula;
 use crate::measurement::Measurement;
 use crate::system::System;
 
-/// What the text reads off the curves, in cycles of the processor.
+/// Figures that the text reads off the curves, in cycles of the processor.
 pub struct RestartCurves;
 
 /// The last kernel of the figures' series: their curves settle well before it.

@@ -10,7 +10,7 @@ use crate::system::System;
 /// A row for each hop and their average; two columns for each machine: how many nodes, and the delay of that hop.
 pub struct RouterDelay;
 
-/// What a message pays once for leaving its node and entering another, in nanoseconds (Prestor 2001 section 4.3.2).
+/// Time that a message pays once for leaving its node and entering another, in nanoseconds (Prestor 2001 section 4.3.2).
 const REMOTE_PENALTY_NS: f64 = 230.0;
 
 impl Shape for RouterDelay {

@@ -46,7 +46,7 @@ pub fn model(system: &System) -> Seidl {
     }
 }
 
-/// What `read` finds in the model as fitted to all points.
+/// The figure that `read` takes from the model as fitted to all points.
 fn fitted(system: &System, read: impl Fn(&SeidlFit) -> Option<f64> + Send + Sync + 'static) -> Formula {
     let (points, model) = (study(system), model(system));
     let measured = |&point: &Point| {
@@ -66,7 +66,7 @@ impl Shape for Constants {
     fn formula(&self, scene: &Scene<'_>, row: &str, _column: &str) -> Result<Option<Formula>, ExperimentError> {
         let system = scene.system()?;
         let constant = |which: Constant| fitted(&system, move |fit| Some(fit.constant(which)?.value));
-        // What the model leaves open is split as the paper's solver did.
+        // Constants that the model leaves undetermined are split as the paper's solver did.
         let split = |which: Constant| fitted(&system, move |fit| Some(fit.least_norm(which)));
         Ok(Some(match row.split(',').next().unwrap_or(row) {
             "on-chip cache - SL cache" => constant(Constant::Secondary),

@@ -103,7 +103,7 @@ fn area(system: &System, array: Bytes) -> Formula {
     system.headline(&Plan::new(Experiment::AreaRead, State::Uown, placement, settings))
 }
 
-/// What all processors of a node read together of the memory of `home`.
+/// Bandwidth of all processors of a node that read the memory of `home` together.
 fn bandwidth(system: &System, node: u16, home: u16) -> Formula {
     let locals = system.layout.cpus_of(NodeId(node)).to_vec();
     let settings = Settings { lines: Some(LINES_EACH), ..system.settings().clone() };

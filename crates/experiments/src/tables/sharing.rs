@@ -25,7 +25,7 @@ pub(super) const PROCESSORS: [u16; 2] = [8, 63];
 const MEAN: &str = "mean";
 const ALL: &str = "all";
 
-/// What columns are called, and what that is in words of [`programs`]: those that are over something are so over the first protocol.
+/// Names of columns, and their words of [`programs`]: those that are over something are so over the first protocol.
 const FIGURES: [(&str, &str); 5] = [
     (TIME, "time over cv=2"),
     ("miss latency", "latency over cv=2"),

@@ -13,7 +13,7 @@ use crate::formula::Formula;
 use crate::measurement::Measurement;
 use crate::system::System;
 
-/// What the text reads off the diagram of the read-modify-write kernel.
+/// Figures that the text reads off the diagram of the read-modify-write kernel.
 pub struct StrideDiagram;
 
 /// The arrays of the diagram: 16 KiB doubling to 32 MiB.

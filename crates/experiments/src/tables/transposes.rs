@@ -1,4 +1,5 @@
-//! What nodes' memories do in the course of a Fourier transform, whose transposes go all to all: Prestor 2001 Figures 6.4 to 6.7.
+//! Utilisation of nodes' memories in the course of a Fourier transform, whose transposes go all to all: Prestor 2001 Figures 6.4
+//! to 6.7.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -79,7 +80,7 @@ fn transposes(timeline: &Timeline, nodes: usize) -> Option<[Range<usize>; 3]> {
     Some([of(0, second), of(second, third), of(third, at_work.len())])
 }
 
-/// What a node is called in a trace.
+/// The name of a node in a trace.
 fn name(node: usize) -> String {
     format!("n{node}")
 }
@@ -108,7 +109,7 @@ impl Transpose {
         self.utilisations.iter().flatten().copied().fold(0.0, f64::max)
     }
 
-    /// What the busiest node of each interval does over what all do on average, intervals weighted by that.
+    /// Utilisation of the busiest node of each interval over the mean of all nodes, intervals weighted by that mean.
     fn peak_to_mean(&self) -> f64 {
         let peaks = self.utilisations.iter().map(|nodes| nodes.iter().copied().fold(0.0, f64::max));
         peaks.sum::<f64>() / self.utilisations.len() as f64 / self.mean()

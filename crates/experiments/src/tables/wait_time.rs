@@ -14,7 +14,7 @@ use crate::measurement::{Measurement, ProgramRun, Subject};
 /// average utilisation of controllers, and the wait of a miss on average, in processor cycles.
 pub struct WaitTime;
 
-/// What a load is called, its program, and what differs from that program's defaults.
+/// The name of a load, its program, and the parameters that differ from that program's defaults.
 type Load = (&'static str, &'static str, &'static [(&'static str, u64)]);
 
 /// The programs, by what a controller is asked: by its own processor alone; as often by another's; by all others', too.

@@ -1,11 +1,11 @@
-//! What is read off a program's run.
+//! Figures that are read off a program's run.
 
 use record::{ControllerCacheStatistics, ProcessorStatistics, SimulationRow};
 
 /// A figure of a run, or of a run and the one on eight processors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Figure {
-    /// Of the measured part, in nanoseconds.
+    /// Time of the measured part, in nanoseconds.
     Time,
     /// How many times as fast as on eight processors, times eight: the dissertation compares with eight, below which a node's
     /// memory does not hold its part of the data (section 3.2.2).

@@ -22,15 +22,15 @@ pub(super) use run::Runs;
 /// Beside those, `best/worst` compares the protocols' greatest and least efficiency, and `R` is the correlation coefficient of
 /// total occupancy with lost efficiency over the protocols (Table 5.4).
 pub struct Programs {
-    /// What holds of all cells unless they say otherwise.
+    /// Words that hold for all cells unless they say otherwise.
     pub words: &'static str,
     /// The programs that are averaged.
     pub programs: &'static [&'static str],
-    /// What is drawn.
+    /// The drawing of the table.
     pub drawing: Drawing,
 }
 
-/// What a table is drawn as.
+/// Forms in which a table is drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Drawing {
     /// Not at all.
@@ -146,7 +146,7 @@ fn known() -> Vec<&'static str> {
     [SPECOMP, SPLASH, SYNTHETIC].concat()
 }
 
-/// What the words of a table, a row and a column are about in another table over programs; none if they mean nothing.
+/// The formula of a cell of another table over programs, by the words of table, row and column; none if they mean nothing.
 pub(super) fn cell(scene: &Scene<'_>, words: [&str; 3]) -> Result<Option<Formula>, ExperimentError> {
     match Cell::parse(words, &known()) {
         Ok(cell) => Runs { scene, programs: SYNTHETIC }.cell(&cell).map(Some),

@@ -1,4 +1,4 @@
-//! What a cell is about, in the words of its row and its column: `swim`, `hybrid at 63`, `zero-overhead simulated tuned`.
+//! The point of a cell, in the words of its row and its column: `swim`, `hybrid at 63`, `zero-overhead simulated tuned`.
 
 use std::fmt;
 
@@ -59,7 +59,7 @@ const EQUATIONS: [(&str, Equation); 2] = [("base", Equation::Base), ("all-local-
 /// A program's run, and what is read off it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Point {
-    /// What is read.
+    /// The figure that is read.
     pub figure: Figure,
     /// The program; none for the mean over all of a table.
     pub program: Option<String>,
@@ -73,7 +73,7 @@ pub struct Point {
     pub cpus: u16,
     /// Parameters of the program with values of their own.
     pub parameters: Vec<(String, u64)>,
-    /// Who decides where and when threads run; none if each has a processor of its own, undisturbed.
+    /// The scheduler that decides where and when threads run; none if each has a processor of its own, undisturbed.
     pub scheduling: Option<Scheduling>,
     /// How many of the program run at once.
     pub processes: u16,
@@ -84,9 +84,9 @@ pub struct Point {
 /// A cell: a point, and the one that it is given relative to, if there is one.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Cell {
-    /// What it is about.
+    /// The point.
     pub point: Point,
-    /// What it is over.
+    /// The point that it is relative to.
     pub over: Option<Point>,
     /// Whether it says by how many percent the point takes less time than the other.
     pub faster: bool,
@@ -104,11 +104,11 @@ impl fmt::Display for UnknownWord {
 
 /// The mean over all programs of a table.
 const AVERAGE: &str = "average";
-/// What stands between a point and what it is over.
+/// The word between a point and the one that it is relative to.
 const OVER: &str = "over";
 /// One outstanding transaction (section 5.5.5), and its key.
 const ONE_TRANSACTION: (&str, &str) = ("1-OTT", "processor.outstanding_misses");
-/// What a scheduler does of which only the other half is said: FLASH's best (section 4.2.2).
+/// The scheduler that provides the policy, of time or of space, that words leave out: FLASH's best (section 4.2.2).
 pub const PINNED: Scheduling = Scheduling { time: TimeSharing::Batch, space: SpaceSharing::PinnedTopDown };
 /// Words without a meaning of their own.
 const FILLERS: [&str; 3] = ["at", "of", "processors"];
@@ -218,7 +218,7 @@ impl Cell {
     }
 }
 
-/// What a policy is called so.
+/// The policy of this name.
 fn named<T, const N: usize>(all: [(T, &'static str); N], word: &str) -> Option<T> {
     all.into_iter().find(|(_, name)| *name == word).map(|(policy, _)| policy)
 }

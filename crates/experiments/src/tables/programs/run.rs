@@ -79,7 +79,7 @@ pub struct Runs<'a> {
 }
 
 impl Runs<'_> {
-    /// What a cell shows.
+    /// The formula of a cell.
     ///
     /// # Errors
     /// When a machine or a program cannot be had.
@@ -122,7 +122,7 @@ impl Runs<'_> {
         }
     }
 
-    /// What one run says.
+    /// The figure of a point in one run.
     fn reading(&self, program: &str, point: &Point) -> Result<Formula, ExperimentError> {
         let Some(measurement) = self.measurement(program, point)? else {
             return Ok(Formula::Computed(Vec::new(), |_| None));

@@ -28,7 +28,7 @@ pub enum Figure {
     WriteHits,
     /// The part of all references to shared data that need none, in percent.
     SharedHits,
-    /// Of the measured part, in nanoseconds.
+    /// Time of the measured part, in nanoseconds.
     Time,
     /// How many times as fast as on one node.
     Speedup,
@@ -46,10 +46,10 @@ pub enum Figure {
     DataShare,
     /// Packets with lines in percent of all, echoes included.
     LinesOfPackets,
-    /// What passes by a node, in percent of the link's bandwidth. Section 4, Link traffic, gives bypass buffers a utilisation of over
-    /// 50 % at 600 to 700 Mbytes/s, where nodes insert at most 80: this is what the difference is of 1000. A FIFO that is in use
-    /// only from the start of a packet of the node's own to the end of its recovery cannot be so for half of the time: a node is
-    /// busy for the share that it inserts over the share that does not pass by, less than a quarter.
+    /// Packets that pass by a node, in percent of the link's bandwidth. Section 4, Link traffic, gives bypass buffers a
+    /// utilisation of over 50 % at 600 to 700 Mbytes/s, where nodes insert at most 80: this is the difference over 1000. A FIFO
+    /// that is in use only from the start of a packet of the node's own to the end of its recovery cannot be so for half of the
+    /// time: a node is busy for the share that it inserts over the share that does not pass by, less than a quarter.
     Bypass,
     /// Copies that a write purged on average.
     ListLength,
