@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use experiments::golden::{self, GoldenError, GoldenRecord};
 use experiments::parallel;
 
-/// What is wanted.
+/// The action that the command line asks for.
 #[derive(Clone, PartialEq, Eq)]
 enum Wanted {
     Comparison,

@@ -24,7 +24,7 @@ pub struct CalibrationError {
     pub fitted: String,
     /// The entry.
     pub entry: String,
-    /// What is wrong with it.
+    /// The fault of the entry.
     pub problem: String,
 }
 

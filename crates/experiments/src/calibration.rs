@@ -17,7 +17,7 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// What `entries` cover. [`Calibration::learn`] adds the measurements behind it.
+    /// The calibration on `entries`. [`Calibration::learn`] adds the measurements behind it.
     pub fn new(entries: Vec<CalibratedOn>) -> Self {
         Self { entries, fixed: HashSet::new() }
     }
@@ -71,7 +71,7 @@ mod tests {
         assert!(!calibration.covers(&other, &other.cells[0], &measured(1).less(measured(3))));
         // Another figure of the same measurement.
         assert!(!calibration.covers(&other, &other.cells[0], &Formula::one_of_several(of(1), "time", |_| None)));
-        // What follows from no measurement was not fitted.
+        // A figure that follows from no measurement was not fitted.
         assert!(!calibration.covers(&other, &other.cells[0], &Formula::Known(1.0)));
     }
 }

@@ -17,7 +17,7 @@ pub struct Entry {
     /// The file under `reference/`.
     pub file: &'static str,
     text: &'static str,
-    /// What its cells mean.
+    /// The meaning of its cells.
     pub shape: &'static dyn Shape,
     /// The form that results of a suite can be printed in, on any machine.
     pub form: Option<Form>,
@@ -49,7 +49,7 @@ impl Form {
         }
     }
 
-    /// What a table of this form shows.
+    /// The title of a table of this form.
     pub fn title(self) -> String {
         match self {
             Self::Local => "Local results".to_owned(),
@@ -78,7 +78,7 @@ impl Entry {
     }
 }
 
-/// What there is to reproduce of a selection, as [`select`] reads it.
+/// The tables of a selection that can be reproduced, as [`select`] reads it.
 ///
 /// # Errors
 /// When there is no such paper or table.

@@ -25,18 +25,18 @@ const WORTH_TRYING: f64 = 0.02;
 /// Other barriers or locks that gain less than this share are not told of.
 const WORTH_GAINING: f64 = 0.01;
 
-/// What was found.
+/// Findings on a program, with the run that they follow from.
 #[derive(Clone, Debug)]
 pub struct Diagnosis {
     /// The record of the run.
     pub row: SimulationRow,
-    /// What it lost where.
+    /// Losses of the run, by place.
     pub told: Attribution,
-    /// What is wrong with the program's results, if anything is.
+    /// The fault of the program's results, if there is one.
     pub wrong: Option<String>,
     /// The findings, what gains most first.
     pub findings: Vec<Finding>,
-    /// What could be examined, and what not.
+    /// Classes of faults that could be examined, and those that could not.
     pub sight: Sight,
 }
 
@@ -127,7 +127,7 @@ fn name(told: &mut Attribution, symbols: &Symbols) {
         told.losses.iter().map(|loss| loss.site).filter(|&site| site != 0).chain(allocated).collect();
     for site in sites {
         let found = line(symbols.place(site));
-        // What is in a library may be known by that already.
+        // The place of a site in a library may be known already.
         if found != SourceLine::default() || !told.sites.contains_key(&site) {
             told.sites.insert(site, found);
         }
@@ -222,7 +222,7 @@ impl Diagnosis {
             Ok(())
         };
         parallel::in_order(&trials, work, |done| progress(done, trials.len()), deliver)?;
-        // Of the kinds that threads could wait for each other by, only one that gains something is worth telling.
+        // Kinds of barriers and locks are worth telling only if they gain something.
         let vain = |finding: &Finding| {
             matches!(finding.trial, Some(Trial::Synchronise(..)))
                 && finding.gain.is_some_and(|gain| gain < WORTH_GAINING)

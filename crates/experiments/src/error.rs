@@ -1,4 +1,4 @@
-//! What can go wrong before a reproduction starts and while it runs.
+//! Errors before a reproduction starts and while it runs.
 
 use bench::{BenchError, PlanError, PlatformError};
 use machine::DescriptionError;
@@ -13,7 +13,7 @@ pub enum ExperimentError {
     /// No table or figure has this name.
     #[error("{selection}: unknown table or figure; accepted: {accepted}")]
     Unknown {
-        /// What was asked for.
+        /// The selection that was asked for.
         selection: String,
         /// The papers and their tables.
         accepted: String,
@@ -42,7 +42,7 @@ pub enum ExperimentError {
     Machine {
         /// The machine's name.
         machine: String,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
     /// An experiment is impossible on the machine.
@@ -60,19 +60,19 @@ pub enum ExperimentError {
     /// No policy has this name.
     #[error("{name}: unknown {what}; accepted: {accepted}")]
     Policy {
-        /// What it is a policy of.
+        /// The kind of policy.
         what: &'static str,
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
-        /// What there is.
+        /// The names that there are.
         accepted: String,
     },
     /// There is nothing of this name that machines or runs could be varied in.
     #[error("{key}: cannot be varied; accepted: {accepted}")]
     Vary {
-        /// What was asked for.
+        /// The key that was asked for.
         key: String,
-        /// What there is.
+        /// The keys that there are.
         accepted: String,
     },
     /// There is no such program, or it cannot have such parameters.
@@ -141,7 +141,7 @@ pub enum ExperimentError {
     WrongResult {
         /// The program.
         program: String,
-        /// What is wrong.
+        /// The fault of the results.
         wrong: String,
     },
     /// A finished run could not be kept for an invocation that goes on from it.
@@ -157,7 +157,7 @@ pub enum ExperimentError {
     Run {
         /// The program.
         program: String,
-        /// What went wrong.
+        /// The error of the simulator.
         source: sim::SimError,
     },
     /// A trace could not be written.

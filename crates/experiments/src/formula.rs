@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::measurement::Measurement;
 use crate::outcome::{Outcome, Outcomes};
 
-/// What a formula reads from an outcome; `None` if the outcome does not hold it.
+/// The figure that a formula reads from an outcome; `None` if the outcome does not hold it.
 type Reading = Arc<dyn Fn(&Outcome) -> Option<f64> + Send + Sync>;
 
 /// How a figure is computed from others; `None` if they do not determine it.

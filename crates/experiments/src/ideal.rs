@@ -1,5 +1,5 @@
-//! What ideal protocols would gain by the dissertation's account of a real machine's misses: Equations 5.2 to 5.4 (FLASH
-//! dissertation, 5.5.1 and 5.5.2).
+//! Gains of ideal protocols by the dissertation's account of a real machine's misses: Equations 5.2 to 5.4 (FLASH dissertation,
+//! 5.5.1 and 5.5.2).
 //!
 //! The account takes what it removes off the execution time one for one, as if no miss overlapped another or any work, and
 //! as if the processor that pays most decided how long the program takes. So it says at most what an ideal protocol would
@@ -54,8 +54,8 @@ impl Account {
         })
     }
 
-    /// What an equation takes for the time on P processors, in nanoseconds; `None` if misses overlapped so much that more was
-    /// to be removed than there was, where the account makes no sense.
+    /// The time on P processors by an equation, in nanoseconds; `None` if misses overlapped so much that more was to be removed
+    /// than there was, where the account makes no sense.
     pub fn time_ns(&self, equation: Equation) -> Option<f64> {
         let time = match equation {
             Equation::Base => self.time_ns,
@@ -67,8 +67,8 @@ impl Account {
     }
 }
 
-/// What a processor would be spared if its misses took `less` nanoseconds less in all: no more than it waited for them, those on
-/// words of locks among them.
+/// Time that a processor would be spared if its misses took `less` nanoseconds less in all: no more than it waited for them,
+/// those on words of locks among them.
 fn spared(processor: &ProcessorStatistics, less: f64) -> f64 {
     let of_misses = |name: &str| name.starts_with("read.") || name.starts_with("write.") || name == "lock";
     let waited: f64 = processor.spent_ns.iter().filter(|(name, _)| of_misses(name)).map(|(_, ns)| ns).sum();
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!((few.coherence_ns, few.remote_ns), (2000.0, 4000.0), "of the second, of the first");
     }
 
-    /// Of 9000 ns of coherence and 3000 ns of communication, 10 000 ns were waited for.
+    /// Coherence of 9000 ns and communication of 3000 ns overlap: the processor waited for 10 000 ns of them.
     #[test]
     fn nobody_is_spared_more_than_was_waited() {
         let mut overlapped = processor([5, 1, 4], [6000.0, 100.0, 3000.0, 9000.0]);

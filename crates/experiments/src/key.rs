@@ -1,4 +1,4 @@
-//! What tells a run from all others: its key, under which results are kept and found again.
+//! Keys of runs: each tells its run from all others, and results are kept and found again under it.
 
 use std::hash::Hasher;
 use std::io::{self, Read};
@@ -9,17 +9,17 @@ use record::SimulationRow;
 use twox_hash::XxHash64;
 use units::Bytes;
 
-/// What the record of a program's run tells beside what all tell.
+/// Detail of a program's record beside the fields that all records have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Detail {
-    /// What each controller and processor did.
+    /// Statistics of each controller and processor.
     pub parts: bool,
     /// Why processors missed.
     pub causes: bool,
 }
 
 impl Detail {
-    /// What a record tells.
+    /// The detail of a record.
     pub const fn of(row: &SimulationRow) -> Self {
         Self { parts: row.processors.is_some(), causes: row.causes.is_some() }
     }

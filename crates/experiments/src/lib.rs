@@ -1,4 +1,4 @@
-//! What the papers did: their published figures as data, and the runs that reproduce them.
+//! Experiments of the papers: their published figures as data, and the runs that reproduce them.
 //!
 //! A published table is a file under `reference/`, read by [`published`]; what each of its cells means is a formula over
 //! measurements, given by a shape in [`tables`]; the [`catalogue`] puts the two together, a line for each table.

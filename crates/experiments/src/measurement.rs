@@ -17,11 +17,11 @@ use crate::utilisation::Readers;
 pub struct Measurement {
     /// The machine description's name.
     pub machine: String,
-    /// What is run.
+    /// The subject.
     pub subject: Subject,
 }
 
-/// What is run.
+/// The subject of a measurement.
 #[derive(Clone, Debug)]
 pub enum Subject {
     /// An experiment of the benchmark suite in one placement.
@@ -45,7 +45,7 @@ pub enum Subject {
     Program(ProgramRun),
 }
 
-/// What is looked at in the course of a program, and how often.
+/// Metrics that are sampled in the course of a program, and how often.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Looks {
     /// From one sample to the next.
@@ -72,12 +72,12 @@ pub struct Scheduled {
     pub run: ProgramRun,
     /// How many there are.
     pub processes: u16,
-    /// Who decides when and where their threads run.
+    /// The scheduler's policies in time and space.
     pub scheduling: Scheduling,
 }
 
-/// What tells measurements on one machine apart. The series that a plan belongs to does not, and neither does how often
-/// it is repeated: one run of the program has one set of settings.
+/// Properties that tell measurements on one machine apart. The series of a plan is none of them, and neither is how often it is
+/// repeated: one run of the program has one set of settings.
 #[derive(PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Key<'a> {
     Bench {
@@ -103,7 +103,7 @@ enum Key<'a> {
         cpus: u16,
         /// The name of the barrier, if threads meet at one that costs anything.
         barrier: Option<&'static str>,
-        /// What is looked at, if anything is.
+        /// The metrics that are sampled, if any are.
         looks: Option<Looks>,
     },
     /// The program, how often, and the names of the policies.

@@ -1,4 +1,4 @@
-//! What running a measurement gives.
+//! Outcomes of measurements.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::utilisation::{Profile, Utilisation};
 /// The outcomes of the measurements that were run.
 pub type Outcomes = BTreeMap<Measurement, Outcome>;
 
-/// What a measurement gave.
+/// The outcome of a measurement.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Outcome {
     /// An experiment of the benchmark suite.

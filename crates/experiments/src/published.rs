@@ -6,7 +6,7 @@ use std::fmt;
 use record::Unit;
 use serde::Deserialize;
 
-/// What a published figure is, which decides with which others its error may be summarised.
+/// The kind of a published figure, which decides with which others its error may be summarised.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -20,7 +20,7 @@ pub enum Kind {
     Share,
     /// A quotient of two figures of one kind.
     Ratio,
-    /// What a topology or a curve looks like: counts, sizes, steps.
+    /// The shape of a topology or a curve: counts, sizes, steps.
     Structure,
 }
 
@@ -46,7 +46,7 @@ pub struct PublishedCell {
     pub column: String,
     /// The unit of the figure.
     pub unit: Unit,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// The figure; `None` where the source document withholds it.
     pub theirs: Option<f64>,
@@ -59,13 +59,13 @@ pub struct PublishedTable {
     pub paper: String,
     /// `4.6` for Table 4.6, `figure-4.6` for Figure 4.6, `study-sharing` for a study of ours that no paper prints.
     pub id: String,
-    /// What it shows.
+    /// Its title.
     pub title: String,
     /// The printed page, where it is known.
     pub page: Option<u32>,
     /// The section that discusses it.
     pub section: String,
-    /// What its rows are.
+    /// The heading of its rows.
     pub row_heading: String,
     /// The machine description that stands for the measured system, when there is one for the whole table.
     pub machine: Option<String>,
@@ -83,7 +83,7 @@ pub struct PublishedColumn {
     pub name: String,
     /// The unit of its figures.
     pub unit: Unit,
-    /// What its figures are.
+    /// The kind of its figures.
     pub kind: Kind,
     /// Whether the text alone states its figures, beside the table or figure.
     #[serde(skip)]
@@ -96,7 +96,7 @@ pub struct PublishedColumn {
 pub struct PublishedError {
     /// The file, from the repository's root.
     pub file: String,
-    /// What is wrong with it.
+    /// The fault of the file.
     pub reason: String,
 }
 

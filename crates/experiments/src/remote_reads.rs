@@ -5,7 +5,7 @@ use machine::{Description, Topology};
 use sim::{CacheStatistics, Options, SimError, Simulator, Thread};
 use units::{Bytes, CpuId, Duration, NodeId, PhysicalAddr};
 
-/// Who reads which lines.
+/// Reads of another node's lines.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct RemoteReads {
     /// The node whose lines are read.
@@ -14,7 +14,7 @@ pub struct RemoteReads {
     pub reused_pct: u8,
 }
 
-/// What the reads took.
+/// Time and hits of the reads.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct RemoteReadTime {
     /// Nanoseconds a read, on average.
@@ -79,7 +79,7 @@ impl RemoteReads {
     }
 }
 
-/// What was looked up in the reader's remote access cache, if there is one.
+/// Statistics of the reader's remote access cache, if there is one.
 fn remote_access_cache(simulator: &Simulator) -> Option<CacheStatistics> {
     simulator.statistics(READER)?.remote_access_cache
 }

@@ -50,7 +50,7 @@ pub struct Reproduction {
 /// A measurement that failed.
 #[derive(Debug)]
 pub struct FailedMeasurement {
-    /// What was to be run.
+    /// The measurement.
     pub measurement: Measurement,
     /// Why it failed.
     pub error: ExperimentError,
@@ -134,7 +134,7 @@ impl Reproduction {
         Self { systems, tables, measurements }
     }
 
-    /// What has to be run, each once, in the order in which the tables need it.
+    /// Measurements to be run, each once, in the order in which the tables need them.
     pub fn measurements(&self) -> &[Measurement] {
         &self.measurements
     }
@@ -220,7 +220,7 @@ impl PreparedTable {
         format!("{}/{}", self.published.paper, self.published.id)
     }
 
-    /// What a printed table is called: the published table with its page, and what it shows.
+    /// The heading of a printed table: the published table with its page, and its title.
     pub fn heading(&self) -> String {
         let PublishedTable { paper, id, title, page, section, .. } = &self.published;
         if id == FORM_ONLY {
@@ -324,7 +324,7 @@ fn prepared(
     Ok(PreparedTable { published, shape, cells })
 }
 
-/// What the built-in machines, `other`, the programs and studies of them were fitted to, with the measurements behind it.
+/// Calibration of the built-in machines, `other`, the programs and studies of them, with the measurements behind it.
 fn calibration(systems: &Systems, other: Option<&Description>) -> Result<Calibration, ExperimentError> {
     let mut stated: Vec<(String, String)> = Vec::new();
     let tables = ENTRIES.iter().map(Entry::published).collect::<Result<Vec<_>, _>>()?;

@@ -189,7 +189,7 @@ fn prepared(description: &Description, run: ProgramRun, options: sim::Options) -
     Simulation::new(description.clone(), run.workload, Some(run.cpus), options)?.with_synchronisation(synchronisation)
 }
 
-/// What a simulation gives if its program's results are right.
+/// The outcome of a simulation if its program's results are right.
 fn right(simulation: &Simulation) -> Result<Simulated, ExperimentError> {
     checked(simulation, simulation.run()?)
 }

@@ -6,7 +6,7 @@ use protocol::origin::MessageKind;
 use sim::{HubCounters, Options, Program, SimError, Simulator, Thread};
 use units::{Bandwidth, Bytes, CpuId, Duration, NodeId, PhysicalAddr};
 
-/// What the counters of the home say of one phase.
+/// Counters of the home in one phase.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PhaseTraffic {
     /// Lines sent for read-exclusive requests, in MB/s.
@@ -17,7 +17,7 @@ pub struct PhaseTraffic {
     pub backoff_pct: f64,
 }
 
-/// What the counters of the home say of the two phases.
+/// Counters of the home in the two phases.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Traffic {
     /// Stores into empty caches: hardly any writebacks.

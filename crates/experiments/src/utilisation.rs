@@ -10,7 +10,7 @@ use crate::error::ExperimentError;
 use crate::profiling::{ProfileRequest, Timeline, Tracing};
 use crate::shared_region::{HOME, on_all, processors};
 
-/// Who reads how.
+/// Processors that read, and how.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Readers {
     /// Processors of the node itself sum up an array of doubles from one end to the other.
@@ -25,7 +25,7 @@ pub enum Readers {
     },
 }
 
-/// What the node did meanwhile.
+/// Utilisation of the node's memory and links meanwhile.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Utilisation {
     /// Bytes of the lines that the threads read, in MB/s.
@@ -45,13 +45,14 @@ pub struct Utilisation {
 pub struct Profile {
     /// The run.
     pub row: SimulationRow,
-    /// What the trace of it says.
+    /// The timeline of its trace.
     pub timeline: Timeline,
 }
 
 /// The secondary caches of the experiment, which must only be smaller than what is read.
 const CACHE: Bytes = Bytes::from_kib(256);
-/// What each thread reads in an iteration: more than the translation buffer maps, as in arrays larger than the machine's caches.
+/// Bytes that each thread reads in an iteration: more than the translation buffer maps, as in arrays larger than the machine's
+/// caches.
 const PART: Bytes = Bytes::from_kib(4096);
 /// Iterations (Prestor 2001, section 6.1).
 const ITERATIONS: u64 = 5;

@@ -50,7 +50,7 @@ const THREADS: (&str, &str) = ("threads", "os.threads");
 const SMT: (&str, &str) = ("smt", "processor.threads");
 /// The word before the state of the hardware prefetcher, which is a table that a machine has or lacks.
 pub(crate) const PREFETCH: &str = "prefetch";
-/// What a hardware prefetcher that is off has in place of its table.
+/// The word in place of the table of a hardware prefetcher that is off.
 const NO_TABLE: &str = "none";
 /// Words that take a value and stand for keys of machines.
 pub(crate) const VALUED: [&str; 7] = [PLACEMENT, SNOOP, NODES, CLUSTERS, THREADS.0, SMT.0, PREFETCH];
@@ -60,7 +60,7 @@ pub(crate) type Division = (&'static str, u32, &'static [(&'static str, &'static
 /// directories in memory with a directory cache (Haswell-EP: HitME, 14 KB for a home agent).
 pub(crate) const DIVISIONS: [Division; 2] =
     [("snc2", 2, &[]), ("cod", 2, &[("home.kind", "directory"), ("home.entries", "2048"), ("home.ways", "8")])];
-/// What comes before a placement policy.
+/// The word before a placement policy.
 pub const PLACEMENT: &str = "placement";
 /// Placement policies with a number of their own: `fixed=N` and `mld=R`.
 const NUMBERED: [(&str, &str); 2] = [("fixed", "os.fixed_node"), ("mld", "os.domain_radius")];

@@ -15,7 +15,7 @@ use crate::simulation::thread_order::thread_order;
 use crate::simulation::trial::remedied;
 use crate::variant;
 
-/// What settings are looked for.
+/// The machine and the program for which settings are sought.
 #[derive(Clone, Copy, Debug)]
 pub struct Present<'a> {
     /// The machine's name, with its changes.
@@ -76,7 +76,7 @@ impl Present<'_> {
         let mut known = vec![(self.machine.clone(), self.order(self.machine))];
         let mut alternatives = Vec::new();
         for setting in candidates {
-            // What the machine does not offer is refused by its checks.
+            // Settings that the machine does not offer are refused by its checks.
             let Ok(changed) = variant::load(&self.changed(&setting.changes)) else { continue };
             let anonymous = Description {
                 name: self.machine.name.clone(),

@@ -20,7 +20,7 @@ pub use setting::{Dimension, Means, Setting};
 /// Settings that gain less than this share of the time are not advised.
 pub const WORTH_ADVISING: f64 = 0.01;
 
-/// What was tried, and what came of it.
+/// Settings that were tried, and their results.
 #[derive(Clone, Debug)]
 pub struct Advice {
     /// The settings, the fastest first, with the present one among them.

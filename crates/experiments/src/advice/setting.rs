@@ -2,7 +2,7 @@
 
 use execution::Relocation;
 
-/// What a setting is about.
+/// The aspect of machine or program that a setting changes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Dimension {
     /// The nodes of the program's pages.
@@ -33,13 +33,13 @@ impl Dimension {
 /// The means by which a setting is got.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Means {
-    /// What is set in the firmware, or of the operating system, before the program starts.
+    /// Settings of the firmware or the operating system, made before the program starts.
     pub before: Option<String>,
     /// Variables of the environment.
     pub environment: Option<String>,
     /// The words before the program's own: a command, and its flags.
     pub launcher: Vec<String>,
-    /// What is changed in the program.
+    /// Changes in the program.
     pub program: Option<String>,
 }
 
@@ -49,7 +49,7 @@ pub(super) const BOUND: &str = "--cpunodebind=";
 /// A setting.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Setting {
-    /// What it is about.
+    /// The aspect that it changes.
     pub dimension: Dimension,
     /// In words.
     pub label: String,

@@ -83,7 +83,7 @@ pub fn with_accuracy(readme: &str, accuracy: &str) -> Result<String, GoldenError
     Ok(format!("{before}{BEGIN}\n{accuracy}{END}{after}"))
 }
 
-/// What a figure of a table is.
+/// The kind of a figure of a table.
 fn kind(published: &PublishedTable, row: &ReproductionRow) -> Option<Kind> {
     let cell = published.cells.iter().find(|cell| cell.row == row.row && cell.column == row.column);
     cell.map(|cell| cell.kind)

@@ -28,7 +28,7 @@ use crate::error::ExperimentError;
 const FIGURES: &str = "figures.csv";
 const RUNS: &str = "runs.csv";
 
-/// What was measured once and is to stay so.
+/// Figures that were measured once and are to stay as they are.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct GoldenRecord {
     /// Published figures beside ours.
@@ -45,7 +45,7 @@ pub enum GoldenError {
     File {
         /// The file.
         file: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A file of the record is no table of its columns.
@@ -53,7 +53,7 @@ pub enum GoldenError {
     Csv {
         /// The file.
         file: PathBuf,
-        /// What is wrong, and where.
+        /// The fault and its place.
         source: csv::Error,
     },
     /// A run left a record that cannot be taken apart.
@@ -61,7 +61,7 @@ pub enum GoldenError {
     Record {
         /// The run.
         run: String,
-        /// What is wrong.
+        /// The fault.
         source: serde_json::Error,
     },
     /// A measurement is impossible or failed.
@@ -77,9 +77,9 @@ pub enum GoldenError {
 pub struct Difference {
     /// The figure: table, row and column, or run and figure.
     pub figure: String,
-    /// What the record has; `None` if the figure is new.
+    /// Its value in the record; `None` if the figure is new.
     pub golden: Option<String>,
-    /// What was measured now; `None` if there is no such figure any more.
+    /// Its value as measured now; `None` if there is no such figure any more.
     pub now: Option<String>,
 }
 

@@ -198,7 +198,7 @@ impl Run {
     }
 }
 
-/// What the simulation determined of a record, field by field.
+/// Figures of a record that the simulation determined, field by field.
 fn figures(run: &str, row: &SimulationRow) -> Result<Vec<RunFigure>, serde_json::Error> {
     let record = serde_json::to_value(row)?;
     let columns = SimulationRow::COLUMNS.iter().filter(|column| !NO_FIGURES.contains(column));

@@ -33,7 +33,7 @@ fn counters(offers: &[Offer]) -> Vec<Counter> {
     offers.iter().map(|offer| offer.counter.clone()).collect()
 }
 
-/// What has to be looked at for `request`.
+/// Objects and counters to sample for `request`.
 pub fn choose(
     simulator: &Simulator,
     machine: &Description,
@@ -76,7 +76,7 @@ fn wanted(
 ) -> Result<BTreeSet<String>, ExperimentError> {
     if request.metrics.is_empty() {
         let main = metrics.iter().filter(|resolved| resolved.metric.main);
-        // Of ports only if ports are asked for: there are many.
+        // Metrics of ports only if ports are asked for: there are many.
         let main = main.filter(|resolved| resolved.metric.of != ObjectKind::Link || !request.ports.is_empty());
         return Ok(main.flat_map(|resolved| resolved.columns(known)).collect());
     }

@@ -28,7 +28,7 @@ pub use timeline::Timeline;
 /// Samples after which a trace is handed to the operating system.
 const FLUSH: u64 = 256;
 
-/// What is to be looked at, and how.
+/// The objects and metrics to sample, and how.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct ProfileRequest {
     /// Nodes; none for those on which threads run first.
@@ -49,14 +49,14 @@ pub struct ProfileRequest {
     pub command: Vec<String>,
 }
 
-/// What was recorded.
+/// Intervals and summary of a recording.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Recorded {
     /// From one sample to the next.
     pub sample: Duration,
     /// From one reading of registers to the next.
     pub reading: Duration,
-    /// What the sampler says at its end.
+    /// The summary of the sampler at its end.
     pub summary: Event,
 }
 
@@ -214,7 +214,7 @@ impl Tracing {
         Ok(Self { recording: Recording::start(simulator, machine, threads, request, destination)?, written })
     }
 
-    /// What the trace says, now that the run is over.
+    /// The timeline of the trace, now that the run is over.
     ///
     /// # Errors
     /// When it cannot be read.

@@ -44,7 +44,7 @@ pub enum Origin {
 /// A counter that there is to look at.
 #[derive(Clone, Debug)]
 pub struct Offer {
-    /// What it is.
+    /// The counter.
     pub counter: Counter,
     /// Where it comes from.
     pub origin: Origin,
@@ -85,7 +85,7 @@ pub fn offers(machine: &Description, node_units: &[CounterUnit], channel: u8) ->
     offers
 }
 
-/// What can be seen of the events of a unit.
+/// Adds a counter for each visible event of a unit.
 fn add(offers: &mut Vec<Offer>, of: ObjectKind, unit: CounterUnit, most: f64, origin: impl Fn(usize, usize) -> Origin) {
     for (number, mode) in unit.modes().iter().enumerate() {
         for (place, event) in mode.events.iter().enumerate().filter(|(_, event)| event.is_seen()) {
@@ -119,7 +119,7 @@ fn own_port(offers: &mut Vec<Offer>, unit: CounterUnit) {
 
 fn register(unit: CounterUnit, name: &str, group: u16) -> Register {
     match unit.shape() {
-        // What a shift register holds is told as the count that it stands for.
+        // Contents of a shift register are read as the count that they stand for.
         Shape::Wrapping(bits) | Shape::Shifting(bits) => Register::Wrapping { width: bits as u8 },
         Shape::Halving(bits) => {
             let clock = name.ends_with("clock").then_some(LINK_HZ);
@@ -128,7 +128,7 @@ fn register(unit: CounterUnit, name: &str, group: u16) -> Register {
     }
 }
 
-/// What an event is counted in.
+/// The unit in which an event is counted.
 fn unit_of(name: &str, what: &str) -> &'static str {
     match what {
         what if what.starts_with("ns ") => "ns",

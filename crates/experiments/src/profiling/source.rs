@@ -11,14 +11,14 @@ use super::offer::{Offer, Origin};
 /// Bytes a second over the bus between processors and Hub (Prestor 2001, 5.3.3: the value that metrics assume for every board).
 const BUS_BYTES_PER_SECOND: f64 = 570e6;
 
-/// What is looked at: objects, and of each kind of them counters.
+/// Objects to sample, and counters of each kind of them.
 #[derive(Clone, Debug, Default)]
 pub struct Chosen {
     /// Nodes.
     pub nodes: Vec<NodeId>,
     /// Ports of routers.
     pub ports: Vec<(RouterId, Port)>,
-    /// What threads are called, by their numbers, and where each begins.
+    /// Names of threads, by their numbers, and where each begins.
     pub threads: Vec<(String, CpuId)>,
     /// Counters.
     pub offers: Vec<Offer>,
@@ -42,7 +42,8 @@ enum Told {
 }
 
 impl Told {
-    /// What is told of a thread that is on a processor of a machine with so many cores and cores on a node, if that is where it is.
+    /// Level of a counter that tells where a thread is, for a machine with so many cores and cores on a node; `None` for a
+    /// register.
     fn level(self, cpu: CpuId, (cores, of_node): (u16, u16)) -> Option<u16> {
         let core = cpu.0 % cores;
         match self {
@@ -54,14 +55,14 @@ impl Told {
     }
 }
 
-/// What has been seen of a counter.
+/// State of a counter as last seen.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     reading: Reading,
     /// All that was counted in its turns.
     sum: u64,
     running_ns: u64,
-    /// What its register stood for when it was last read.
+    /// The count that its register stood for when it was last read.
     last: u64,
 }
 
@@ -86,7 +87,7 @@ fn ns(time: Time) -> u64 {
 }
 
 impl SimulatedSource {
-    /// What is `chosen` of a machine; and the units that have to be watched for it.
+    /// The source of all that is `chosen` of a machine; and the units that have to be watched for it.
     pub fn new(machine: &Description, topology: &Topology, chosen: &Chosen) -> (Self, Vec<Watched>) {
         let objects = objects(topology, chosen);
         let mut units: Vec<Watched> = Vec::new();
@@ -203,7 +204,7 @@ impl CounterSource for SimulatedSource {
     fn read(&mut self, readings: &mut [Reading]) {
         for ((reading, seen), cell) in readings.iter_mut().zip(&mut self.seen).zip(&self.cells) {
             *reading = seen.reading;
-            // What reading clears is read once.
+            // Registers that reading clears are read once.
             if matches!(cell.told, Told::Register { shape: Shape::Halving(_), .. }) {
                 seen.reading = Reading::MISSING;
             }

@@ -83,12 +83,12 @@ impl Timeline {
         self.times_ns.iter().zip(series).filter_map(|(&time, value)| Some((time, (*value)?))).collect()
     }
 
-    /// What a counter of an object counted in all, if it is known.
+    /// Total of a counter of an object, if it is known.
     pub fn total(&self, counter: &str, object: &str) -> Option<f64> {
         self.totals.get(&(counter.to_owned(), object.to_owned())).copied()
     }
 
-    /// What a counter counted in all, of all objects that have it.
+    /// Total of a counter over all objects that have it.
     pub fn total_of_all(&self, counter: &str) -> f64 {
         let of = |((name, _), total): (&(String, String), &f64)| (name == counter).then_some(*total);
         self.totals.iter().filter_map(of).sum()

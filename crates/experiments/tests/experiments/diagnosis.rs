@@ -1,4 +1,4 @@
-//! What is lost, told by line, adds up to what processors say of themselves; and what programs suffer from is found.
+//! Losses by line add up to the times that processors account for; and the faults of programs are found.
 
 use diagnose::Class;
 use experiments::{Simulated, Simulation, Synchronisation, diagnosis, variant};

@@ -144,7 +144,7 @@ fn pairs(wanted: usize) -> Vec<(String, &'static str)> {
     (0..wanted).map(pair).collect()
 }
 
-/// What the search has found that cannot run is refused with what would be accepted.
+/// Machines that the search has found not to run are refused with the values that would be accepted.
 #[test]
 fn what_cannot_run_is_refused() {
     let with = |machine, key, value: u32| {

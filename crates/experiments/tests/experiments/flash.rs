@@ -1,4 +1,4 @@
-//! What the figures of the FLASH dissertation have measured: between whom, on which variants of the machine.
+//! Measurements behind the figures of the FLASH dissertation: between which nodes, on which variants of the machine.
 
 use std::collections::BTreeSet;
 

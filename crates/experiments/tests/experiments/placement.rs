@@ -109,7 +109,7 @@ fn domains_are_placed_where_they_are_asked_for() {
     assert!(cpus.iter().all(|&node| homes.contains(&NodeId(node))), "threads run where their memory is");
 }
 
-/// Who touches a page first must not depend on how far a processor runs ahead.
+/// The first toucher of a page must not depend on how far a processor runs ahead.
 #[test]
 fn running_ahead_changes_no_placement() {
     let programs = [

@@ -110,7 +110,7 @@ fn totals_in_a_trace_are_the_exact_numbers() {
     assert_eq!(timeline.total("niclock", "n0"), Some(exact[3][3] as f64));
 }
 
-/// Of equal runs traces are equal to the byte, however far programs run ahead; and look from outside, they change nothing.
+/// Traces of equal runs are equal to the byte, however far programs run ahead; and looks from outside change nothing.
 #[test]
 fn equal_runs_leave_equal_traces() {
     for (machine, metrics) in [

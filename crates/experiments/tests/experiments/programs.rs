@@ -78,7 +78,7 @@ fn run(machine: &str, program: Workload, cpus: Option<u16>, mode: Mode) -> Simul
     simulated.row
 }
 
-/// What a processor spends time on adds up to the time, in all and of each thread.
+/// Times of a processor by kind add up to the whole time, in all and of each thread.
 fn all_time_is_accounted_for(row: &SimulationRow) {
     let name = &row.program;
     let close = |sum: f64, whole: f64| (sum - whole).abs() <= 1e-9 * whole;
@@ -150,7 +150,7 @@ fn counts_follow_from_what_a_program_does() {
     assert!(invalidating >= 4 * 100, "later rounds take lines from their last owners: {row:?}");
 }
 
-/// Of a program that is measured whole, every miss is over, is of some kind, and has a cause or is an upgrade.
+/// Misses of a program that is measured whole are over, are of some kind, and have a cause or are upgrades.
 #[test]
 fn every_miss_has_a_cause() {
     let settings = Settings::default().with("lines", 40).with("rounds", 20);

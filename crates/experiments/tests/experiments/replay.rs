@@ -127,7 +127,7 @@ fn the_number_of_threads_is_the_traces() {
     );
 }
 
-/// What was whole when it was opened and is not any more ends the run with the place, although others wait for the thread.
+/// A trace that is damaged after it was opened ends the run with the place, although others wait for the thread.
 #[test]
 fn a_trace_that_is_damaged_while_it_is_replayed_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
