@@ -14,7 +14,7 @@ pub enum HostError {
     KernelFile {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem with it.
         problem: String,
     },
     /// The node does not exist, has no memory, or may not be used.
@@ -24,7 +24,7 @@ pub enum HostError {
         node: NodeId,
         /// Why not.
         problem: String,
-        /// What would have been accepted.
+        /// Nodes that would have been accepted.
         accepted: String,
     },
     /// The processor does not exist, is offline, or may not be used.
@@ -34,7 +34,7 @@ pub enum HostError {
         cpu: CpuId,
         /// Why not.
         problem: String,
-        /// What would have been accepted.
+        /// Processors that would have been accepted.
         accepted: String,
     },
     /// The thread of a processor failed while it measured.
@@ -42,7 +42,7 @@ pub enum HostError {
     Thread {
         /// Its processor.
         cpu: CpuId,
-        /// What happened.
+        /// The problem.
         problem: String,
     },
     /// Memory was not placed as asked; nothing was put elsewhere instead.
@@ -54,9 +54,9 @@ pub enum HostError {
         size: Bytes,
         /// The kind of pages asked for.
         pages: String,
-        /// What happened.
+        /// The problem.
         problem: String,
-        /// What to do about it.
+        /// Advice on it.
         advice: String,
     },
     /// A call to the kernel failed.
@@ -64,15 +64,15 @@ pub enum HostError {
     Call {
         /// The call, with what matters of its arguments.
         call: String,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
-        /// What to do about it.
+        /// Advice on it.
         advice: String,
     },
     /// The processor or the kernel lacks something.
     #[error("{what} unavailable: {reason}")]
     Unsupported {
-        /// What was asked for.
+        /// The feature asked for.
         what: String,
         /// Why not.
         reason: String,

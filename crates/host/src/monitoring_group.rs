@@ -12,7 +12,7 @@ use crate::discovery::KernelFiles;
 
 /// Where resctrl is mounted.
 pub const FOLDER: &str = "sys/fs/resctrl";
-/// What our groups are called, before the number of the process that made them.
+/// Prefix of our groups' names, before the number of the process that made them.
 const NAME: &str = "ccnuma-";
 /// The kernel takes it for the number of the writing thread.
 const MYSELF: &str = "0\n";
@@ -29,7 +29,7 @@ impl MonitoringGroup {
     /// Makes a group under the control group that the calling thread is in, and proves that it can be entered and left.
     ///
     /// # Errors
-    /// What the kernel says: `NotFound` where resctrl is not mounted, `EACCES` or `EPERM` to all but root, `ENOSPC` if all numbers
+    /// The kernel's error: `NotFound` where resctrl is not mounted, `EACCES` or `EPERM` to all but root, `ENOSPC` if all numbers
     /// by which the processor tells groups apart are taken, `EBUSY` if those of removed groups are not free yet.
     pub fn create(files: &KernelFiles) -> io::Result<Self> {
         let (control, monitoring) = placed(files);
@@ -42,7 +42,7 @@ impl MonitoringGroup {
         };
         let folder = groups.join(format!("{NAME}{}", std::process::id()));
         match fs::create_dir(&folder) {
-            // Of a process that had our number.
+            // A group of an earlier process with our number.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 fs::remove_dir(&folder)?;
                 fs::create_dir(&folder)?;
@@ -78,7 +78,7 @@ impl MonitoringGroup {
 }
 
 impl Drop for MonitoringGroup {
-    /// What is still in it goes back to the group above.
+    /// Tasks that are still in it go back to the group above.
     fn drop(&mut self) {
         // Whoever unmounted resctrl meanwhile took the group with it.
         let _gone_already = fs::remove_dir(&self.folder);

@@ -35,7 +35,7 @@ pub fn pin(cpu: CpuId, inventory: &Inventory) -> Result<(), HostError> {
 /// Lets the calling thread run on any of these CPUs.
 ///
 /// # Errors
-/// What the kernel says, such as `EINVAL` when it may use none of them.
+/// The kernel's error, such as `EINVAL` when the thread may use none of them.
 pub fn set_affinity(cpus: &[CpuId]) -> io::Result<()> {
     const BITS: usize = usize::BITS as usize;
     let words = cpus.iter().map(|cpu| cpu.index() / BITS + 1).max().unwrap_or(1);

@@ -92,7 +92,7 @@ fn stores_to_the_elements_themselves_keep_lists() {
     assert_eq!(run(&mut crew, WALK, second), Ok(256));
 }
 
-/// What a random phase does to the memory.
+/// Action of a random phase on the memory.
 fn action() -> impl Strategy<Value = (u8, u64, u64, u64)> {
     (0..8_u8, 0..64_u64, 2..24_u64, 1..200_u64)
 }

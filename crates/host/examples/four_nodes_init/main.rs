@@ -28,7 +28,7 @@ const FORBIDDEN: &str = "forbidden";
 const TOUCHING: &str = "touching";
 /// The argument with which it is started again to be watched by somebody without a privilege.
 const BUSY: &str = "busy";
-/// Who that is: nobody.
+/// The user without a privilege: nobody.
 const NOBODY: u32 = 65534;
 
 fn main() {
@@ -70,7 +70,7 @@ fn discovered() -> Arc<Inventory> {
     Arc::new(Inventory::discover(&KernelFiles::live()).expect("an inventory of the emulated machine"))
 }
 
-/// What a description of this machine needs: few samples of small lists, which take long enough under emulation.
+/// Records for a description of this machine: few samples of small lists, which take long enough under emulation.
 fn records_for_a_fit() {
     const RECORDS: &str = "/fit.jsonl";
     let few = ["--iterations", "1", "--lines", "64", "--array", "256"];
@@ -89,7 +89,7 @@ fn placements(inventory: &Arc<Inventory>) {
     }
 }
 
-/// What the mapping says, and what counting its pages says.
+/// Nodes and pages as the mapping reports them, and as a count of its pages finds them.
 fn census(mapping: &Mapping) -> String {
     let places = mapping.nodes_of_pages().expect("the kernel tells");
     let mut nodes: Vec<_> = places.iter().map(|page| page.node).collect();
@@ -187,7 +187,7 @@ fn again_restricted() {
     again(&mut command, "restricted");
 }
 
-/// What a program in the control group sees and may do.
+/// Limits, placement and pinning of a program in the control group.
 fn restricted() {
     let inventory = discovered();
     let limits = &inventory.limits;
@@ -200,7 +200,7 @@ fn restricted() {
     println!("pin 3: {}", told(threads::pin(CpuId(3), &inventory).map(|()| "pinned")));
 }
 
-/// What a program sees that was started with a single CPU to run on.
+/// Limits and pinning of a program that was started with a single CPU to run on.
 fn affine() {
     threads::set_affinity(&[CpuId(4)]).expect("CPU 4 is there");
     let inventory = discovered();
@@ -208,7 +208,7 @@ fn affine() {
     println!("pin 0: {}", told(threads::pin(CpuId(0), &inventory).map(|()| "pinned")));
 }
 
-/// What becomes of memory where a container's profile forbids to ask about it, and then to place it.
+/// Placement where a container's profile forbids the call that locates pages, and then the one that places them, too.
 fn forbidden() {
     let inventory = discovered();
     for (name, call) in [("unasked", libc::SYS_move_pages), ("unplaced", libc::SYS_mbind)] {

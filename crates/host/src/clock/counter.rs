@@ -24,7 +24,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// What it is called in tables.
+    /// Its name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::TimeStampCounter => "time stamp counter",
@@ -45,7 +45,7 @@ impl Source {
     }
 }
 
-/// What the counter of this architecture is called.
+/// The counter of this architecture.
 pub(super) const SOURCE: Source =
     if cfg!(target_arch = "aarch64") { Source::VirtualCounter } else { Source::TimeStampCounter };
 

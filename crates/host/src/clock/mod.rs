@@ -22,7 +22,7 @@ const STEADY: f64 = 1e-3;
 /// multiples of 100 MHz.
 const NOMINAL: f64 = 1e-2;
 
-/// What timing an empty section takes, in ticks: what is to be taken off a measurement.
+/// Time of an empty timed section, in ticks, which is to be taken off a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overhead {
     /// The least of many.
@@ -132,12 +132,12 @@ impl Clock {
         self.rate.period()
     }
 
-    /// What an empty timed section takes for kernels that only load.
+    /// Time of an empty timed section for kernels that only load.
     pub fn overhead(&self) -> Overhead {
         self.overhead
     }
 
-    /// What an empty timed section takes for `operation`: those that store wait for their stores at the end.
+    /// Time of an empty timed section for `operation`: those that store wait for their stores at the end.
     pub fn overhead_of(&self, operation: Operation) -> Overhead {
         if operation.stores() || operation == Operation::Flush { self.storing_overhead } else { self.overhead }
     }
@@ -182,7 +182,7 @@ impl Clock {
 }
 
 impl Overhead {
-    /// Of many runs of a section that returns its ticks.
+    /// The overhead from many runs of a section that returns its ticks.
     fn of(mut section: impl FnMut() -> u64) -> Self {
         let mut ticks: Vec<u64> = (0..EMPTY_SECTIONS).map(|_| section()).collect();
         ticks.sort_unstable();

@@ -7,7 +7,7 @@ use units::Hertz;
 /// Clock sources that the kernel chooses on x86-64 only when it has found the time stamp counter unusable, or was told to.
 const LAST_RESORTS: [&str; 4] = ["hpet", "acpi_pm", "refined-jiffies", "jiffies"];
 
-/// What processor and kernel say about the counter.
+/// Facts about the counter, from the processor and the kernel.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts {
     /// Whether the counter runs at a constant rate in all states of the processor: CPUID 0x80000007 EDX bit 8, or the
@@ -15,9 +15,9 @@ pub struct Facts {
     pub invariant: bool,
     /// The hypervisor's name, if there is one: an empty one if it does not say.
     pub hypervisor: Option<String>,
-    /// What the kernel takes the time from (`/sys/devices/system/clocksource/clocksource0/current_clocksource`).
+    /// The kernel's clock source (`/sys/devices/system/clocksource/clocksource0/current_clocksource`).
     pub clocksource: Option<String>,
-    /// What it could take the time from; a counter that it found unstable is not among them.
+    /// Clock sources that the kernel could use; a counter that it found unstable is not among them.
     pub available: Vec<String>,
     /// The rate that the processor or the hypervisor announces: CPUID 0x15, 0x16 or 0x40000010, or CNTFRQ_EL0.
     pub nominal: Option<Hertz>,
@@ -67,7 +67,7 @@ impl Facts {
             .then(|| format!("the kernel uses {current}: it found the time stamp counter unstable"))
     }
 
-    /// What is odd, but no reason for distrust.
+    /// Oddities that are no reason for distrust.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if let Some(current) = self.clocksource.as_deref().filter(|current| LAST_RESORTS.contains(current))

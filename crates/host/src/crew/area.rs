@@ -37,7 +37,7 @@ impl Area {
         self.mapping.size()
     }
 
-    /// What it consists of.
+    /// Pages and nodes that it really got.
     pub(super) fn obtained(&self) -> &Obtained {
         self.mapping.obtained()
     }

@@ -21,7 +21,7 @@ pub struct Elements {
 }
 
 impl Elements {
-    /// What bytes of their area they take; nothing if no memory has so many.
+    /// Bytes of their area that they take; nothing if no memory has so many.
     pub(super) fn range(&self) -> Option<Range<u64>> {
         let end = self.stride.0.checked_mul(self.count)?.checked_add(self.offset.0)?;
         Some(self.offset.0..end)
@@ -40,9 +40,9 @@ impl Elements {
 
     /// Whether `operation` over these elements may write over a pointer of a list through `list`. Both begin at words.
     ///
-    /// What does not [destroy](Operation::destroys_lists) lists stores to word 1 of its elements. That is never word 0 of
-    /// an element of the list unless the two lie a multiple of the strides' greatest common divisor apart; so touching
-    /// all elements keeps lists through parts of them, or through every fourth.
+    /// Operations that do not [destroy](Operation::destroys_lists) lists store to word 1 of their elements. That is never
+    /// word 0 of an element of the list unless the two lie a multiple of the strides' greatest common divisor apart; so
+    /// touching all elements keeps lists through parts of them, or through every fourth.
     pub(super) fn may_spoil(&self, operation: Operation, list: &Self) -> bool {
         if !operation.stores() || !self.overlap(list) {
             return false;

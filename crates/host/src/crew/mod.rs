@@ -38,8 +38,8 @@ pub struct AreaId(u64);
 pub struct Job {
     /// The processor whose thread runs it.
     pub cpu: CpuId,
-    /// What is done at each element. What it reads beside the elements ([`Operation::sources`]) follows them, as many
-    /// elements each; a ping-pong has one word, that of its first element.
+    /// Operation at each element. Arrays that it reads beside the elements ([`Operation::sources`]) follow them, with
+    /// as many elements each; a ping-pong has one word, that of its first element.
     pub operation: Operation,
     /// Its memory.
     pub elements: Elements,
@@ -49,14 +49,14 @@ pub struct Job {
     pub steps: u64,
 }
 
-/// What became of a job.
+/// Outcome of a job.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Done {
     /// From the first step to the last, the clock's own cost taken off.
     pub elapsed: Duration,
     /// Steps taken.
     pub steps: u64,
-    /// What happened to the thread meanwhile.
+    /// Disturbances of the thread meanwhile.
     pub interference: Interference,
 }
 
@@ -111,7 +111,7 @@ impl Crew {
         self.areas.get(&area).map(Area::size)
     }
 
-    /// What the memory of an area consists of; nothing if it has been given back.
+    /// Pages and nodes of an area's memory; nothing if it has been given back.
     pub fn obtained(&self, area: AreaId) -> Option<&Obtained> {
         self.areas.get(&area).map(Area::obtained)
     }
@@ -188,7 +188,7 @@ impl Crew {
         Ok(routine)
     }
 
-    /// What the thread of `job` is to do.
+    /// The assignment of `job` to its thread.
     fn assignment(&mut self, job: &Job, place: Place) -> Result<Assignment, HostError> {
         let routine = self.routine(job.operation, job.elements.stride)?;
         let area = &self.areas[&job.elements.area];

@@ -1,11 +1,11 @@
-//! What the threads of one phase share: where they meet, and that they end together.
+//! State that the threads of one phase share: the barrier at which they meet, and the flag that ends them together.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::barrier::Barrier;
 
-/// What the threads share.
+/// State that the threads share.
 #[derive(Debug)]
 struct Phase {
     barrier: Barrier,
@@ -42,7 +42,7 @@ impl Place {
         self.phase.barrier.wait();
     }
 
-    /// What ends the kernel.
+    /// The flag that ends the kernel.
     pub(super) fn stop(&self) -> &AtomicBool {
         &self.phase.stop.0
     }

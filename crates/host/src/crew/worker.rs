@@ -29,7 +29,7 @@ pub(super) struct Courses {
     pub(super) pieces: Vec<Course>,
 }
 
-/// What a thread is to do.
+/// Work of a thread in a phase.
 #[derive(Debug)]
 pub(super) struct Assignment {
     /// The kernel.
@@ -46,10 +46,10 @@ pub(super) struct Assignment {
 // to the whole process, and that `Crew` keeps until the thread has answered.
 unsafe impl Send for Assignment {}
 
-/// What a thread answers.
+/// Answer of a thread to an assignment.
 #[derive(Debug)]
 pub(super) struct Answer {
-    /// What became of the job.
+    /// Outcome of the job.
     pub(super) done: Result<Done, HostError>,
     /// Where on its list the kernel would have gone on, as an address.
     pub(super) position: u64,
@@ -110,7 +110,7 @@ impl Worker {
     /// Lets it begin. If there is no thread any more, the others do not wait for it, and the answer says so.
     pub(super) fn assign(&self, assignment: Assignment) {
         if let Some(assignments) = &self.assignments {
-            // What cannot be sent is dropped, and its place in the phase given up.
+            // An assignment that cannot be sent is dropped, and its place in the phase given up.
             let _refused = assignments.send(assignment);
         }
     }
@@ -160,7 +160,7 @@ fn carry_out(assignment: Assignment, clock: &Clock, watch: &mut Watch) -> Answer
     Answer { done, position }
 }
 
-/// What a panic said.
+/// The message of a panic.
 fn reason(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it panicked".to_owned())

@@ -8,7 +8,7 @@ use super::cpu::Cpu;
 use super::files::Reader;
 use super::note::Note;
 
-/// What a cache holds.
+/// Kinds of caches, by their contents.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum CacheKind {
     /// Data.
@@ -35,7 +35,7 @@ impl fmt::Display for CacheKind {
 pub struct Cache {
     /// Its level, from 1.
     pub level: u8,
-    /// What it holds.
+    /// Its kind.
     pub kind: CacheKind,
     /// Its size.
     pub size: Option<Bytes>,

@@ -35,7 +35,7 @@ pub struct Cpu {
     pub die_cpus: Vec<CpuId>,
     /// The CPUs of its socket, itself among them.
     pub socket_cpus: Vec<CpuId>,
-    /// What kind of core it is where there are several: `performance` or `efficiency` on x86-64, else by capacity.
+    /// Kind of its core where there are several: `performance` or `efficiency` on x86-64, else by capacity.
     pub kind: Option<String>,
     /// Its computing power relative to the fastest's 1024 (`cpu_capacity`).
     pub capacity: Option<u32>,

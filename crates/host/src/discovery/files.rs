@@ -33,7 +33,7 @@ impl KernelFiles {
         self.root.join(relative)
     }
 
-    /// What the file holds, or none if there is no such file. Bytes that are not UTF-8 are replaced.
+    /// Text of the file, or none if there is no such file. Bytes that are not UTF-8 are replaced.
     ///
     /// # Errors
     /// When it is there and cannot be read.
@@ -59,7 +59,7 @@ const LARGEST_NODE: u16 = 1023;
 /// Reads files for an inventory; what cannot be read or understood becomes a note instead of an error.
 pub(super) struct Reader<'a> {
     files: &'a KernelFiles,
-    /// What could not be seen, in the order of the attempts.
+    /// Notes on all that could not be seen, in the order of the attempts.
     pub(super) notes: Vec<Note>,
 }
 
@@ -68,7 +68,7 @@ impl<'a> Reader<'a> {
         Self { files, notes: Vec::new() }
     }
 
-    /// What the file holds, without blanks around it.
+    /// Text of the file, without blanks around it.
     pub(super) fn text(&mut self, relative: &str) -> Option<String> {
         let text = self.files.read(relative).unwrap_or_else(|error| {
             self.misunderstood(relative, error.to_string());

@@ -1,4 +1,4 @@
-//! What the process may use: CPUs and nodes by affinity and cpuset, memory and CPU time by cgroup and resource limits.
+//! Limits of the process: CPUs and nodes by affinity and cpuset, memory and CPU time by cgroup and resource limits.
 
 use units::{Bytes, CpuId, NodeId};
 
@@ -7,7 +7,7 @@ use super::files::Reader;
 use super::node::{Node, amount};
 use super::note::Note;
 
-/// What the process may use.
+/// Limits of the process.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Limits {
     /// The CPUs that its threads may run on: affinity and cpuset together.

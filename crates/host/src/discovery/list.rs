@@ -4,7 +4,7 @@
 /// numbers and ranges between commas; nothing at all is the empty list. Ascending, without repetition.
 ///
 /// # Errors
-/// What is wrong with the text: not a number, more than 65535, or a range that runs backwards.
+/// The fault in the text: not a number, more than 65535, or a range that runs backwards.
 pub fn parse_list(text: &str) -> Result<Vec<u16>, String> {
     let mut numbers = Vec::new();
     for part in text.trim().split(',').map(str::trim).filter(|_| !text.trim().is_empty()) {

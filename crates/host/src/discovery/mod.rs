@@ -1,4 +1,4 @@
-//! What this computer is made of, as the kernel tells it: nodes, CPUs, caches, pages, limits.
+//! Inventory of this computer, as the kernel reports it: nodes, CPUs, caches, pages, limits.
 //!
 //! Everything comes from files under `/sys` and `/proc`, without privileges, so that any computer can be examined from a copy
 //! of them ([`KernelFiles::at`]). What is missing becomes a [`Note`], never a guess that looks like a fact.
@@ -30,7 +30,7 @@ pub use processor::Processor;
 
 use crate::HostError;
 
-/// What a computer is made of and how much of it may be used, as the kernel told at one moment.
+/// Parts of a computer and limits on their use, as the kernel reported them at one moment.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Inventory {
     /// The online nodes, ascending; never empty.
@@ -45,11 +45,11 @@ pub struct Inventory {
     pub huge_pages: Vec<HugePagePool>,
     /// When the kernel puts transparent huge pages.
     pub transparent: TransparentHugePages,
-    /// What the processors are.
+    /// Its processors.
     pub processor: Processor,
-    /// What this process may use.
+    /// Limits of this process.
     pub limits: Limits,
-    /// What could not be seen, and what restricts the use of the rest.
+    /// Parts that could not be seen, and restrictions on the use of the rest.
     pub notes: Vec<Note>,
     /// The files that it was read from.
     pub files: KernelFiles,

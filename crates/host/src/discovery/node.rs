@@ -28,7 +28,7 @@ pub struct Node {
     pub free: Bytes,
     /// Distances to nodes, by the SLIT's measure: 10 is the distance to itself. Empty if nothing usable is told.
     pub distances: BTreeMap<NodeId, u32>,
-    /// What firmware tells about the way from the nearest initiators to this memory.
+    /// Firmware's figures for the way from the nearest initiators to this memory.
     pub access: Vec<MemoryAccess>,
     /// Caches in front of this memory.
     pub side_caches: Vec<SideCache>,
@@ -36,7 +36,7 @@ pub struct Node {
     pub tier: Option<u32>,
 }
 
-/// What a node is made of.
+/// Kinds of nodes, by their parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NodeKind {
     /// CPUs and memory.
@@ -62,7 +62,7 @@ impl NodeKind {
 }
 
 impl Node {
-    /// What it is made of.
+    /// Its kind.
     pub fn kind(&self) -> NodeKind {
         match (self.cpus.is_empty(), self.memory.0 == 0) {
             (false, false) => NodeKind::Full,

@@ -1,4 +1,4 @@
-//! What an inventory could not see or what restricts its use, as data and as a sentence with advice.
+//! Gaps in an inventory and restrictions on its use, as data and as a sentence with advice.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ pub enum Note {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem with it.
         problem: String,
     },
     /// The kernel lists no NUMA nodes: one was made up that holds everything.
@@ -79,7 +79,7 @@ pub enum Note {
     },
     /// The kernel does not keep time with the processor's own counter.
     ClockSource {
-        /// What it keeps time with.
+        /// The clock source in use.
         current: String,
     },
     /// The kernel has no transparent huge pages.

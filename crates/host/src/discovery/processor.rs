@@ -1,4 +1,4 @@
-//! What the processors are, whether a hypervisor stands between, and what the kernel keeps time with.
+//! Processors, the hypervisor under the kernel, and the kernel's clock sources.
 
 use std::collections::BTreeSet;
 
@@ -6,22 +6,22 @@ use super::files::Reader;
 use super::microarchitecture;
 use super::note::Note;
 
-/// What the processors are.
+/// The processors of a computer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Processor {
-    /// Who made it, as the processor or the kernel's number for the maker says.
+    /// The maker, as the processor or the kernel's number for the maker says.
     pub vendor: Option<String>,
     /// Its name.
     pub model: Option<String>,
     /// The name of its microarchitecture, if its numbers are known.
     pub microarchitecture: Option<String>,
-    /// What it can do, by the kernel's names (`flags` or `Features` of `/proc/cpuinfo`).
+    /// Its features, by the kernel's names (`flags` or `Features` of `/proc/cpuinfo`).
     pub features: BTreeSet<String>,
     /// The hypervisor under the kernel, if one shows.
     pub hypervisor: Option<String>,
-    /// What the kernel keeps time with.
+    /// The kernel's clock source.
     pub clock_source: Option<String>,
-    /// What it could keep time with.
+    /// Clock sources that the kernel could use.
     pub clock_sources: Vec<String>,
 }
 
@@ -48,7 +48,7 @@ const ARM_PARTS: &[(u32, u32, &str, &str)] = &[
     (0xc0, 0xac4, "Ampere", "Ampere-1a"),
 ];
 
-/// What a virtual machine's firmware calls itself (`/sys/class/dmi/id`): a part of the name, and whose it is.
+/// Names of virtual machines in their firmware (`/sys/class/dmi/id`): a part of the name, and the hypervisor.
 const DMI_NAMES: &[(&str, &str)] = &[
     ("QEMU", "QEMU"),
     ("KVM", "KVM"),

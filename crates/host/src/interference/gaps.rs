@@ -7,7 +7,7 @@ use crate::clock::Clock;
 /// The shortest pause that is told apart from an ordinary reading of the clock.
 const SHORTEST: Duration = Duration(1_000_000);
 
-/// What was seen while a thread did nothing but read the clock.
+/// Pauses of a thread that did nothing but read the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gaps {
     /// How long was looked.

@@ -1,4 +1,4 @@
-//! What disturbed a measurement: context switches, migrations, page faults, stolen time, changes of frequency, pauses.
+//! Disturbances of a measurement: context switches, migrations, page faults, stolen time, changes of frequency, pauses.
 
 mod gaps;
 mod parse;

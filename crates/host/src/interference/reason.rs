@@ -1,4 +1,4 @@
-//! What was found, and in words.
+//! Disturbances found in a sample, and their description in words.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use units::{CpuId, Duration, Hertz};
 
 use crate::clock::TOLERANCE;
 
-/// What happened to the thread and its processor during a sample.
+/// Events of the thread and its processor during a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interference {
     /// Times that the thread gave the processor up.
@@ -80,7 +80,7 @@ impl Interference {
         self.reasons().is_empty()
     }
 
-    /// What disturbed the sample.
+    /// Disturbances of the sample.
     pub fn reasons(&self) -> Vec<Reason> {
         let mut reasons = Vec::new();
         if self.voluntary_switches + self.involuntary_switches > 0 {
@@ -138,14 +138,14 @@ pub enum Detector {
     Migrations,
     /// How long it waited for a processor (`/proc/thread-self/schedstat`).
     Waiting,
-    /// What the hypervisor gave to others (`/proc/stat`).
+    /// Time that the hypervisor gave to others (`/proc/stat`).
     StolenTime,
     /// The processor's frequency, by chains of instructions.
     Frequency,
 }
 
 impl Detector {
-    /// What it is called in notes.
+    /// Its name in notes.
     pub fn name(self) -> &'static str {
         match self {
             Self::Migrations => "count of migrations",

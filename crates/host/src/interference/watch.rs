@@ -33,7 +33,7 @@ pub struct Watch {
     text: Vec<u8>,
     missing: Vec<Missing>,
     before: Option<Look>,
-    /// What it looks at is the thread that made it: it cannot go to another.
+    /// A watch observes the thread that made it: it cannot go to another.
     thread: PhantomData<*const ()>,
 }
 
@@ -110,7 +110,7 @@ impl Watch {
         Ok(())
     }
 
-    /// What happened since [`start`](Self::start).
+    /// Events since [`start`](Self::start).
     ///
     /// # Errors
     /// [`HostError::Request`] when it was not started, [`HostError::Call`] when the kernel does not tell.
@@ -165,7 +165,7 @@ fn read<'a>(file: Option<&File>, text: &'a mut [u8]) -> Option<&'a str> {
     std::str::from_utf8(&text[..length]).ok()
 }
 
-/// What the kernel tells about the calling thread.
+/// Resource usage of the calling thread.
 fn usage() -> Result<libc::rusage, HostError> {
     // SAFETY: rusage is plain numbers, for which zeros are valid, and the kernel writes no more than one of them.
     let (result, usage) = unsafe {

@@ -1,4 +1,4 @@
-//! What a processor can do beyond the baseline of its architecture, as far as the kernels use it.
+//! Processor features beyond the baseline of the architecture, as far as the kernels use them.
 
 /// An architecture that kernels are generated for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-/// What the code is given and what it gives back; its only argument is the address of this.
+/// Arguments and results of the code, whose only argument is the address of this.
 #[repr(C)]
 pub(super) struct Frame {
     pub(super) start: *mut u8,

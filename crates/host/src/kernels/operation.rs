@@ -1,4 +1,4 @@
-//! What a kernel does at each element, and what it costs in bytes and lines.
+//! Operations of kernels at each element, and their costs in bytes and lines.
 
 use units::Bytes;
 
@@ -10,10 +10,10 @@ pub const MARK: u64 = 0x3FF0_0000_0000_0000;
 /// of x86-64 and of nearly all AArch64 processors.
 pub const LINE: Bytes = Bytes(64);
 
-/// What pointers, numbers and single stores are.
+/// Size of pointers, numbers and single stores.
 pub const WORD: Bytes = Bytes(8);
 
-/// What is executed at each element. A step is one element unless it says otherwise.
+/// Operation at each element. A step is one element unless it says otherwise.
 ///
 /// Elements are `stride` apart. Word 0 of an element (8 bytes) holds the pointer of a list, stores of single words go to
 /// word 1, so that a list survives all kernels but those that [destroy](Self::destroys_lists) it. "Dependent" means that
@@ -222,7 +222,7 @@ impl Operation {
         }
     }
 
-    /// What the address of its first element, and of those that it reads from, must be a multiple of.
+    /// Alignment of its first element, and of those that it reads from.
     pub fn alignment(self) -> Bytes {
         if self.is_wide() || self == Self::FillNonTemporal { LINE } else { WORD }
     }

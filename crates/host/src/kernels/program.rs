@@ -17,8 +17,8 @@ pub(super) const SPINS: u32 = 4096;
 /// STREAM's `q`, and the number that the read-modify-write kernel subtracts is [`super::MARK`].
 pub(super) const STREAM_SCALAR: u64 = 3.0_f64.to_bits();
 
-/// What an architecture must be able to write. Registers hold where the kernel is (`at`), the steps left in this stretch
-/// (`here`), those held back for the stretch after it (`held`), and those left after this pass (`remaining`).
+/// Code that an architecture must be able to write. Registers hold where the kernel is (`at`), the steps left in this
+/// stretch (`here`), those held back for the stretch after it (`held`), and those left after this pass (`remaining`).
 pub(super) trait Write {
     /// A place in the code.
     type Label: Copy;

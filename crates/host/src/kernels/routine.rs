@@ -11,7 +11,7 @@ use super::{Architecture, Features, Operation, assemble};
 use crate::HostError;
 use crate::clock::Source;
 
-/// What a routine runs over.
+/// Elements and steps of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Course {
     /// The first element of the list or array, aligned to 8 bytes, for kernels that store or stream whole lines to a line.
@@ -21,7 +21,7 @@ pub struct Course {
     pub elements: u64,
     /// Steps to take; after the last element the first follows.
     pub count: u64,
-    /// What the streaming kernels read from ([`Operation::sources`]).
+    /// Arrays that the streaming kernels read ([`Operation::sources`]).
     pub sources: [Option<NonNull<u8>>; 2],
     /// Start of the random sequence of [`Operation::SignChange`].
     pub seed: u64,
@@ -46,7 +46,7 @@ impl Course {
     }
 }
 
-/// What became of a run.
+/// Outcome of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ran {
     /// Ticks of the clock just before the first step.
@@ -55,7 +55,7 @@ pub struct Ran {
     pub ended: u64,
     /// Steps taken: the count, or fewer if it was stopped.
     pub steps: u64,
-    /// What the kernel computed: the sum, or for an operation that [needs a list](Operation::needs_list) the address of the
+    /// Result of the kernel: the sum, or for an operation that [needs a list](Operation::needs_list) the address of the
     /// element with which the next step would begin.
     pub value: u64,
 }
@@ -67,7 +67,7 @@ impl Ran {
     }
 }
 
-/// What runs that nobody can stop look at.
+/// Stop flag of runs that nobody can stop.
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// A kernel in executable memory, for one operation and stride. Immutable: any number of threads may run it.
@@ -98,7 +98,7 @@ impl Routine {
         Ok(Self { operation, buffer })
     }
 
-    /// What is done at each element.
+    /// The operation at each element.
     pub fn operation(&self) -> Operation {
         self.operation
     }

@@ -5,7 +5,7 @@ use std::ptr::{self, NonNull};
 
 use units::{Bytes, NodeId};
 
-/// What of a mapping the calls act on: memory of ours that stays mapped for as long as the value lives.
+/// Memory of a mapping, on which the calls act: it is ours and stays mapped for as long as the value lives.
 #[derive(Debug)]
 pub(super) struct Region {
     /// All that is ours: a guard, the memory, a guard; memory from a pool has no guards.
@@ -128,7 +128,7 @@ impl Region {
     }
 
     fn move_pages(&self, offsets: &[usize], nodes: Option<&[i32]>) -> io::Result<Vec<i32>> {
-        /// What the kernel leaves in the status of a page that it did not get to.
+        /// Initial status of a page, which remains if the kernel does not get to it.
         const UNTOUCHED: i32 = -libc::EINPROGRESS;
         let pages: Vec<*mut libc::c_void> = offsets.iter().map(|&offset| self.at(offset, 1)).collect();
         let mut status = vec![UNTOUCHED; pages.len()];

@@ -7,7 +7,7 @@ use units::NodeId;
 /// The nodes of a process's pages, each by an address in it; none for one that is not there (move_pages(2) without nodes).
 ///
 /// # Errors
-/// What the kernel says: `ESRCH` when the process is gone, `EPERM` when it is not ours to look at.
+/// The kernel's error: `ESRCH` when the process is gone, `EPERM` when it is not ours to look at.
 pub fn homes_of(process: u32, pages: &[u64]) -> io::Result<Vec<Option<NodeId>>> {
     let addresses: Vec<*const libc::c_void> = pages.iter().map(|&at| ptr::without_provenance(at as usize)).collect();
     let mut status = vec![-1_i32; pages.len()];

@@ -101,7 +101,7 @@ impl Mapping {
         self.region.start()
     }
 
-    /// What it really got, as of its making or its last migration.
+    /// Pages and nodes that it really got, as of its making or its last migration.
     pub fn obtained(&self) -> &Obtained {
         &self.obtained
     }
@@ -119,12 +119,12 @@ impl Mapping {
     }
 }
 
-/// What to do where placement calls are forbidden.
+/// Advice where placement calls are forbidden.
 pub(super) const FORBIDDEN_ADVICE: &str = "a container's seccomp profile may forbid the kernel's NUMA calls: docker run \
                                            --cap-add SYS_NICE, or --security-opt seccomp=unconfined, permits them; an \
                                            emulator of programs (qemu-user) may lack them";
 
-/// What to do for transparent huge pages.
+/// Advice on transparent huge pages.
 fn huge_page_advice(inventory: &Inventory) -> String {
     let mode = inventory.transparent.enabled.as_deref().unwrap_or("absent");
     format!(
@@ -139,7 +139,7 @@ fn normal(pages: PageKind, inventory: &Inventory) -> PageKind {
     if pages == PageKind::Huge(inventory.page_size) { PageKind::Base } else { pages }
 }
 
-/// What parts are multiples of.
+/// Size of a page, of which parts are multiples.
 fn page_of(pages: PageKind, inventory: &Inventory) -> Bytes {
     match pages {
         PageKind::Base => inventory.page_size,
@@ -148,7 +148,7 @@ fn page_of(pages: PageKind, inventory: &Inventory) -> Bytes {
     }
 }
 
-/// What the kernel is asked about page by page: transparent huge pages can fall apart, those of a pool cannot.
+/// Size of the pages whose nodes are looked up: transparent huge pages can fall apart, those of a pool cannot.
 fn granule_of(pages: PageKind, inventory: &Inventory) -> Bytes {
     match pages {
         PageKind::Base | PageKind::Transparent => inventory.page_size,
@@ -288,7 +288,7 @@ impl Builder<'_> {
             }
         }
         if self.pages == PageKind::Transparent && !self.all_huge(region, part) {
-            // What the page faults did not get, the kernel may still put together. Whether it did is looked up afterwards.
+            // Huge pages that page faults did not get may still be put together, which is looked up afterwards.
             let _not_all = region.advise(offset, length, MADV_COLLAPSE);
         }
         Ok(())

@@ -9,7 +9,7 @@ use super::obtained::{Verification, page_sizes};
 use super::room;
 use crate::HostError;
 
-/// What came of moving a mapping to a node.
+/// Outcome of moving a mapping to a node.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Migration {
     /// The node.

@@ -1,4 +1,4 @@
-//! What memory really got: how large its pages are, on which nodes they lie, and how we know.
+//! Pages that memory really got: how large they are, on which nodes they lie, and how we know.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,7 +9,7 @@ use units::{Bytes, NodeId};
 use super::PageKind;
 use crate::discovery::KernelFiles;
 
-/// What a mapping really got.
+/// Pages and nodes that a mapping really got.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Obtained {
     /// The kind of pages that was asked for.
@@ -139,7 +139,7 @@ fn addresses(line: &str) -> Option<Range<usize>> {
     Some(usize::from_str_radix(first, 16).ok()?..usize::from_str_radix(last, 16).ok()?)
 }
 
-/// What smaps tells about one area, in bytes.
+/// Figures of smaps for one area, in bytes.
 #[derive(Default)]
 struct Area {
     kernel_page: u64,

@@ -12,7 +12,7 @@ use units::CpuId;
 
 use super::EventCode;
 
-/// What a group counts on.
+/// Threads or CPUs on which a group counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
     /// A thread by its number, wherever it runs; not its children.
@@ -33,7 +33,7 @@ pub struct EventGroup {
     files: Vec<File>,
 }
 
-/// What a group has counted.
+/// Counts and times of a group, as read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GroupReading {
     /// Nanoseconds for which it was meant to count.
@@ -56,13 +56,13 @@ impl EventGroup {
     /// (`perf_event_paranoid` 2), only the program's is counted, and `user_only` is true.
     ///
     /// # Errors
-    /// What the kernel says: `ENOENT` where there is no such event, `EACCES` or `EPERM` where it is forbidden.
+    /// The kernel's error: `ENOENT` where there is no such event, `EACCES` or `EPERM` where it is forbidden.
     pub fn open(events: &[EventCode], scope: Scope) -> io::Result<(Self, bool)> {
         let forbidden = |error: &io::Error| matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM));
         match Self::open_with(events, scope, false) {
             Err(first) if forbidden(&first) => match Self::open_with(events, scope, true) {
                 Ok(group) => Ok((group, true)),
-                // What is forbidden either way is told as it was at first; what is not there, as that.
+                // An event forbidden either way gives the first error; one that does not exist, the second.
                 Err(second) if forbidden(&second) => Err(first),
                 Err(second) => Err(second),
             },

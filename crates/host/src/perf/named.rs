@@ -9,9 +9,9 @@ use super::EventCode;
 pub struct NamedEvent {
     /// Its name here.
     pub name: &'static str,
-    /// What it counts in, if not events.
+    /// Unit of its counts, if not events.
     pub unit: &'static str,
-    /// What it counts.
+    /// Description of its counts.
     pub what: &'static str,
     /// How the kernel is asked for it.
     pub code: EventCode,

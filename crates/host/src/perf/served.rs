@@ -1,10 +1,10 @@
-//! Who answered a load that was sampled, from what the kernel makes of the processor's word for it
-//! (`union perf_mem_data_src` of include/uapi/linux/perf_event.h).
+//! Data source of a sampled load, from the kernel's encoding of the processor's report (`union perf_mem_data_src` of
+//! include/uapi/linux/perf_event.h).
 
 use perf_event::data::{DataSource, MemLevel, MemLevelNum, MemOp, MemSnoop};
 use perf_event_open_sys::bindings::PERF_MEM_HOPS_0;
 
-/// Who answered a load.
+/// Cache or memory that answered a load.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Served {
     /// A cache of the core's own, or it is not known.
@@ -17,7 +17,7 @@ pub enum Served {
     Modified,
 }
 
-/// Who answered; none if the instruction was no reference to memory, as half of those that AMD's processors sample.
+/// Cache or memory that answered; none if the instruction refers to no memory, as half of AMD's samples.
 pub(super) fn served(source: &DataSource) -> Option<Served> {
     if source.mem_op() == MemOp::NA {
         return None;
@@ -29,18 +29,18 @@ pub(super) fn served(source: &DataSource) -> Option<Served> {
         Level::Unknown => by_bits(source),
         Level::Own if !source.mem_remote() => Served::Near,
         Level::Own | Level::Beyond if is_far(source) => Served::Remote,
-        // What has no other home than a node of its own, behind a link.
+        // Memory with no other home than a node of its own, behind a link.
         Level::Linked => Served::Remote,
         Level::Own | Level::Beyond => Served::Local,
     })
 }
 
-/// What the number of a level says, which newer kernels tell beside the bits or, for memories that these have none for, alone.
+/// Level by its number, which newer kernels report beside the bits or, for memories without a bit, alone.
 enum Level {
     Unknown,
     /// A cache of one core.
     Own,
-    /// What several share, or memory.
+    /// A cache that several cores share, or memory.
     Beyond,
     /// Memory that is reached over CXL.
     Linked,
@@ -145,7 +145,7 @@ mod tests {
         }
     }
 
-    /// What AMD's processors of before Zen 4 say of their own last-level cache and of the core complex beside it.
+    /// Reports of AMD's processors before Zen 4 for their own last-level cache and for the core complex beside it.
     #[test]
     fn another_cache_of_the_same_node_is_not_remote() {
         let both = b::PERF_MEM_LVL_L3 | b::PERF_MEM_LVL_REM_CCE1;

@@ -17,12 +17,12 @@ use super::{EventCode, MonitoringUnit};
 /// Bytes of each CPU's ring, as many as the user may lock; the last are within what everybody may (`perf_event_mlock_kb`). A thread
 /// that touches new memory fills a megabyte in some ten milliseconds.
 const RINGS: [usize; 3] = [4 << 20, 512 << 10, 64 << 10];
-/// Of so many loads one is sampled.
+/// Loads for each one that is sampled.
 const PERIOD: u64 = 2000;
 /// Cycles that a load takes at least to be sampled on Intel's processors: longer than any cache of a core's own.
 const SLOW: u64 = 30;
 
-/// What is sampled.
+/// Events that are sampled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sampled {
     /// Every page fault of the program's own.
@@ -94,11 +94,11 @@ pub struct Touch {
     pub cpu: CpuId,
     /// The instruction.
     pub site: u64,
-    /// What it referred to.
+    /// The address that it referred to.
     pub address: u64,
     /// Cycles that it took, if the processor tells.
     pub cycles: Option<u64>,
-    /// Who answered, if the processor tells; none for a page fault.
+    /// Cache or memory that answered, if the processor tells; none for a page fault.
     pub served: Option<Served>,
 }
 
@@ -117,7 +117,7 @@ pub struct Mapping {
     pub name: String,
 }
 
-/// What the kernel tells.
+/// Records from the kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Heard {
     /// A reference.
@@ -140,7 +140,7 @@ impl Touches {
     /// Begins to listen, on these CPUs.
     ///
     /// # Errors
-    /// What the kernel says: `ENOENT` where there is no such event, `EACCES` where it is forbidden.
+    /// The kernel's error: `ENOENT` where there is no such event, `EACCES` where it is forbidden.
     pub fn of_children(sampled: Sampled, cpus: &[CpuId]) -> io::Result<Self> {
         let mut leaders = Vec::new();
         let mut rings = Vec::with_capacity(cpus.len());
@@ -162,7 +162,7 @@ impl Touches {
     pub fn each(&mut self, mut hear: impl FnMut(Heard)) {
         for ring in &mut self.rings {
             while let Some(record) = ring.next_record() {
-                // What this version of the parser does not know is not about memory.
+                // Records that this version of the parser does not know are not about memory.
                 if let Ok(record) = record.parse_record()
                     && let Some(heard) = heard(&record)
                 {
@@ -209,8 +209,8 @@ fn listen(sampled: Sampled, cpu: CpuId, user_only: bool) -> io::Result<(Sampler,
     Ok((ring?, leader))
 }
 
-/// What each sample tells. The weight is one number of 64 bits, which is the latency of the load on every processor; as a structure
-/// (`PERF_SAMPLE_WEIGHT_STRUCT`) it would be the latency's lower half, and others' beside it.
+/// Fields of each sample. The weight is one number of 64 bits, which is the latency of the load on every processor; as a
+/// structure (`PERF_SAMPLE_WEIGHT_STRUCT`) it would be the latency's lower half, and others' beside it.
 fn told(sampled: Sampled) -> SampleFlag {
     let told = SampleFlag::IP | SampleFlag::TID | SampleFlag::ADDR | SampleFlag::CPU;
     match sampled {

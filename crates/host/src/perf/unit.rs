@@ -28,7 +28,7 @@ pub struct UnitEvent {
     pub name: String,
     /// How the kernel is asked for it.
     pub code: EventCode,
-    /// What a count is worth, in `unit`; 1 if nothing is said.
+    /// Value of one count, in `unit`; 1 if nothing is said.
     pub scale: f64,
     /// The unit of scaled counts: `MiB`; empty for events.
     pub unit: String,
@@ -108,7 +108,7 @@ impl MonitoringUnit {
     /// The code of an event in the unit's own terms, such as `event=0x04,umask=0x03`, or by its name.
     ///
     /// # Errors
-    /// What is wrong with the terms, and what is accepted.
+    /// The fault in the terms, and the terms that are accepted.
     pub fn encode(&self, terms: &str) -> Result<EventCode, String> {
         let mut code = EventCode { kind: self.kind, config: [0; 4] };
         for term in terms.trim().split(',').map(str::trim).filter(|term| !term.is_empty()) {

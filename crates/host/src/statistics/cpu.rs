@@ -1,4 +1,4 @@
-//! What CPUs did with their time: `/proc/stat`.
+//! Times of CPUs by use: `/proc/stat`.
 
 /// Ticks of a CPU since the machine began (proc_stat(5)).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

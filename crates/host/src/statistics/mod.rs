@@ -1,4 +1,4 @@
-//! What the kernel counts in files: of the machine, of nodes, of threads and of address spaces.
+//! Counts that the kernel keeps in files: of the machine, of nodes, of threads and of address spaces.
 //!
 //! Everything here turns the text of a file into numbers and does nothing else; [`Text`] reads such files again and again
 //! without allocating.

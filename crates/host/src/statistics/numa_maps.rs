@@ -5,7 +5,7 @@
 pub struct NodeMemory {
     /// By node, KiB.
     pub kib: Vec<u64>,
-    /// Of that, in huge pages, KiB.
+    /// The part of that in huge pages, by node, KiB.
     pub huge_kib: Vec<u64>,
 }
 

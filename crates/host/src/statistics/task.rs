@@ -1,4 +1,4 @@
-//! What the kernel tells about a thread: `stat`, `status`, `sched` and `schedstat` in `/proc/PID/task/TID`.
+//! Figures of a thread from the kernel: `stat`, `status`, `sched` and `schedstat` in `/proc/PID/task/TID`.
 
 /// A thread's `stat` (proc_pid_stat(5)).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -45,7 +45,7 @@ pub fn task_stat(text: &str) -> Option<TaskStat<'_>> {
     })
 }
 
-/// What of a thread's `status` grows while it runs (proc_pid_status(5)).
+/// Counts of a thread's `status` that grow while it runs (proc_pid_status(5)).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TaskStatus {
     /// Times that it gave up its CPU.
@@ -60,7 +60,7 @@ pub fn task_status(text: &str) -> Option<TaskStatus> {
     Some(TaskStatus { voluntary: find("voluntary_ctxt_switches:")?, involuntary: find("nonvoluntary_ctxt_switches:")? })
 }
 
-/// What of a thread's `sched` is about places (kernel/sched/debug.c). Fields that a kernel does not print are none.
+/// Fields of a thread's `sched` about places (kernel/sched/debug.c). Those that a kernel does not print are none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TaskSched {
     /// Times that it was moved to another CPU.
@@ -90,7 +90,7 @@ pub fn task_sched(text: &str) -> TaskSched {
     found
 }
 
-/// What `schedstat` tells of a thread (Documentation/scheduler/sched-stats.rst).
+/// Times and turns of a thread from its `schedstat` (Documentation/scheduler/sched-stats.rst).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RunTimes {
     /// Nanoseconds on a CPU, up to the last tick or switch.

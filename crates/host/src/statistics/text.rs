@@ -26,8 +26,8 @@ impl Text {
         Ok(Self { file: File::open(path)?, room: vec![0; ROOM] })
     }
 
-    /// What the file says now, from its beginning, however many records it has. Does not allocate unless the file has grown.
-    /// Bytes that are no UTF-8 end it.
+    /// Text of the file at present, from its beginning, however many records it has. Does not allocate unless the file has
+    /// grown. Bytes that are no UTF-8 end it.
     ///
     /// # Errors
     /// When it cannot be read any more, as of a thread that is gone.

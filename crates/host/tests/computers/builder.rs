@@ -119,7 +119,7 @@ impl Computer {
         self.folder.path()
     }
 
-    /// What is discovered.
+    /// The inventory that is discovered.
     pub fn discover(&self) -> Result<Inventory, HostError> {
         Inventory::discover(&KernelFiles::at(self.root()))
     }

@@ -50,7 +50,7 @@ fn sub_numa_clusters_are_nodes_of_one_socket() {
     let relation = |a: u16, b: u16| inventory.relation(CpuId(a), CpuId(b));
     assert_eq!(relation(7, 7), Relation::Same);
     assert_eq!(relation(7, 47), Relation::SmtSibling);
-    // Of another node, behind the same third-level cache.
+    // CPU 3 is of another node, behind the same third-level cache.
     assert_eq!(relation(0, 3), Relation::SameSocket);
     assert_eq!(relation(0, 20), Relation::OtherSocket);
     assert_eq!(inventory.caches.len(), 40 * 3 + 2);

@@ -1,4 +1,4 @@
-//! What both architectures' disassemblies are held to.
+//! Checks of the disassemblies of both architectures.
 
 /// Instructions as text, from the first.
 pub struct Listing {
@@ -10,7 +10,7 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// What lies between the two readings of the clock.
+    /// Instructions between the two readings of the clock.
     pub fn timed(&self) -> &[String] {
         let readings: Vec<usize> = self
             .instructions

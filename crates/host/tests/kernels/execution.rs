@@ -136,7 +136,7 @@ proptest! {
     }
 }
 
-/// What `run` does until it is told to stop, which is some time later: longer if it had not got so far.
+/// Result of `run`, which is stopped after some time; longer times follow until it has got far enough.
 pub fn stopped<T>(run: impl Fn(&AtomicBool) -> Option<T>) -> T {
     let mut tries = [20, 200, 2000, 20_000].into_iter().map(|milliseconds| {
         let stop = AtomicBool::new(false);

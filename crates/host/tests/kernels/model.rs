@@ -1,4 +1,4 @@
-//! What each operation does to memory, in plain Rust.
+//! Effect of each operation on memory, in plain Rust.
 
 use host::kernels::{LINE, MARK, Operation, window_sequence};
 

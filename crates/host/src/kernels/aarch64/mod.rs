@@ -73,7 +73,7 @@ impl Backend {
         );
     }
 
-    /// What the operation keeps in registers.
+    /// Constants that the operation keeps in registers.
     fn constants(&mut self) {
         let word = match self.operation {
             Operation::SignChange { .. } => SIGN,

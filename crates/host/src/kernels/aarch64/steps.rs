@@ -1,4 +1,4 @@
-//! What AArch64 executes at each element.
+//! Instructions of AArch64 at each element.
 
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 

@@ -1,4 +1,4 @@
-//! What x86-64 executes at each element.
+//! Instructions of x86-64 at each element.
 
 #![expect(clippy::useless_conversion, reason = "the assembler converts register numbers of every type")]
 
@@ -48,7 +48,7 @@ impl Backend {
 
     fn work(&mut self, work: u32) {
         for _ in 0..work {
-            // Of two registers: some processors execute an addition of a constant while renaming, in no time.
+            // Both operands are registers: some processors execute an addition of a constant while renaming, in no time.
             dynasm!(self.code; .arch x64; add rsi, r14);
         }
     }

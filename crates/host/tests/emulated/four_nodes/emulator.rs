@@ -49,7 +49,7 @@ impl Emulator {
         let archive = folder.path().join("initramfs");
         fs::write(&archive, programs()).expect("room for the archive");
         for attempt in 1..=ATTEMPTS {
-            // What the kernel did before it hung is of interest only if it hung before.
+            // Messages of the kernel are of interest only if it hung before.
             let quiet = if attempt == 1 { "quiet " } else { "" };
             let mut run = Run::begin(self.command(machine, &archive, &format!("{quiet}{words}")));
             if run.ends_within(limit, started) {
@@ -67,7 +67,7 @@ impl Emulator {
     fn command(&self, machine: &[String], archive: &Path, words: &str) -> Command {
         let mut command = Command::new(QEMU);
         // One thread for all processors, so that a kernel that waits for another processor does not wait for a thread of the host.
-        // Of QEMU's own making, processors of other vendors have no SMT siblings.
+        // Processors of other vendors, as QEMU makes them, have no SMT siblings.
         command.args(["-accel", "tcg,thread=single", "-cpu", "max,vendor=GenuineIntel", "-nodefaults", "-no-reboot"]);
         command.args(["-display", "none", "-serial", "stdio"]).args(machine);
         command.arg("-kernel").arg(&self.kernel).arg("-initrd").arg(archive);

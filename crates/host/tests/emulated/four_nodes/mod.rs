@@ -194,7 +194,7 @@ fn migration(console: &Console) {
     }
 }
 
-/// What cannot be had is refused with the reason and what would do.
+/// Requests that cannot be met are refused with the reason and with requests that can.
 fn refusal(console: &Console) {
     console.says("refuse no such node", &["refused: memory of node 9", "no such node", "accepted: nodes 0-3"]);
     console.says("refuse more than the node", &["refused: 400 MiB in base pages on node 1", "the node has"]);
@@ -253,8 +253,8 @@ fn diagnosis(console: &Console) {
     );
 }
 
-/// What was measured for a fit describes a server of these nodes, cores and threads, which is loaded, set beside what was measured, and
-/// runs a program, here.
+/// Records measured for a fit describe a server of these nodes, cores and threads, which is loaded, set beside the measurements,
+/// and runs a program, here.
 fn description(console: &Console) {
     console.says("measured status", &["exit status: 0"]);
     let folder = tempfile::tempdir().expect("a temporary folder");
