@@ -1,4 +1,4 @@
-//! What a program works on in place of its own: a matrix or a scene, from a file or built in.
+//! Data on which a program works in place of its own: a matrix or a scene, from a file or built in.
 
 use crate::matrix::Matrix;
 use crate::parameter::Parameter;
@@ -39,7 +39,7 @@ impl DataKind {
         }
     }
 
-    /// What a program does with it, and a program that does.
+    /// The refusal of a program that takes no such data, in words, and a program that takes it.
     pub(crate) const fn use_of(self) -> (&'static str, &'static str) {
         match self {
             Self::Matrix => ("factors no matrix", "cholesky"),

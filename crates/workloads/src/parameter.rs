@@ -13,7 +13,7 @@ use crate::scene::Scene;
 pub struct Parameter {
     /// Its name, which is also the flag.
     pub name: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub meaning: &'static str,
     /// Its value unless another is given.
     pub default: u64,
@@ -29,7 +29,7 @@ pub struct Parameter {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Settings {
     values: Vec<(String, u64)>,
-    /// Of each kind at most one.
+    /// Data of the user's, at most one of each kind.
     data: Vec<Data>,
 }
 
@@ -126,9 +126,9 @@ pub enum ParameterError {
         flag: &'static str,
         /// The data.
         data: String,
-        /// What the program does not do.
+        /// The refusal, in words: `factors no matrix`.
         problem: &'static str,
-        /// A program that does.
+        /// A program that takes such data.
         taker: &'static str,
     },
     /// The value is too small or too large.
@@ -158,11 +158,11 @@ impl Parameter {
     }
 }
 
-/// What is known of a program before it is made.
+/// Facts about a program that are known before it is made.
 pub trait Declared: Sized {
     /// The name by which it is found.
     const NAME: &'static str;
-    /// What it does, in a line.
+    /// Its purpose, in a line.
     const SUMMARY: &'static str;
     /// Its parameters.
     const PARAMETERS: &'static [Parameter];
@@ -197,7 +197,7 @@ macro_rules! program {
         pub struct $type {
             $(#[doc = $meaning] pub $field: u64,)*
             $(
-                /// What takes the place of the program's own.
+                /// Data in place of the program's own.
                 pub $data: Option<&'static $crate::$kind>,
             )?
         }

@@ -1,4 +1,4 @@
-//! What a program is: memory with homes, a body for each thread, a check of the result.
+//! Programs: memory with homes, a body for each thread, a check of the result.
 
 use thiserror::Error;
 use units::NodeId;
@@ -102,21 +102,21 @@ pub enum Wrong {
     /// A word has the wrong value.
     #[error("{what} is {found}, expected {expected}")]
     Word {
-        /// What it is.
+        /// Description of the word.
         what: String,
-        /// What was found.
+        /// The value found.
         found: u64,
-        /// What should have been.
+        /// The value expected.
         expected: u64,
     },
     /// A number is too far off.
     #[error("{what} is {found}, expected {expected} within {tolerance:e}")]
     Number {
-        /// What it is.
+        /// Description of the number.
         what: String,
-        /// What was found.
+        /// The value found.
         found: f64,
-        /// What should have been.
+        /// The value expected.
         expected: f64,
         /// How far it may be off.
         tolerance: f64,
@@ -150,7 +150,7 @@ pub trait Program: Declared {
 
     /// Whether which thread does what depends on who comes first: work is taken from queues, or structures are built under
     /// locks. On several threads of a real machine its references then differ from run to run; on simulated ones they do not.
-    /// What such a program checks does not depend on who comes first.
+    /// The check of such a program does not depend on the order of threads.
     const DYNAMIC: bool = false;
 
     /// [`Program::DYNAMIC`], with its parameters.
@@ -158,10 +158,10 @@ pub trait Program: Declared {
         Self::DYNAMIC
     }
 
-    /// What its regions hold, in their order: names for those who ask where time goes.
+    /// Contents of its regions, in their order: names for reports of where time goes.
     const REGIONS: &'static [&'static str];
 
-    /// What a region holds.
+    /// Contents of a region.
     fn region_name(&self, number: usize) -> &'static str {
         Self::REGIONS[number]
     }
@@ -169,7 +169,7 @@ pub trait Program: Declared {
     /// The shared memory that it wants, all zero at the start.
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan>;
 
-    /// What one thread does. Returns how many loads gave what they must not give.
+    /// Body of one thread. Returns how many loads gave wrong values.
     fn run<T: Thread>(&self, shape: &Shape, regions: &[T::Region], thread: &mut T) -> u64;
 
     /// Checks the memory that the program left behind: `read` gives a word of a region.

@@ -16,7 +16,7 @@ pub enum ProgramError {
     /// No program has this name.
     #[error("{name}: unknown program; accepted: {accepted}")]
     Unknown {
-        /// What was asked for.
+        /// The name asked for.
         name: String,
         /// The programs that there are.
         accepted: String,
@@ -60,7 +60,7 @@ macro_rules! programs {
                 match self { $(Self::$type(_) => $type::NAME,)* }
             }
 
-            /// What it does, in a line.
+            /// Its purpose, in a line.
             pub fn summary(&self) -> &'static str {
                 match self { $(Self::$type(_) => $type::SUMMARY,)* }
             }

@@ -1,4 +1,4 @@
-//! What a program can do on a processor, be it simulated or real.
+//! Operations of a program on a processor, be it simulated or real.
 
 /// One thread of a parallel program, on a processor of its own.
 ///

@@ -57,7 +57,7 @@ impl System {
         (0..vector.len()).map(product).collect()
     }
 
-    /// What as many iterations make of nothing.
+    /// Solution after as many iterations that begin with zero.
     fn solve(&self, iterations: u64) -> Vec<f64> {
         let dot = |one: &[f64], other: &[f64]| one.iter().zip(other).map(|(one, other)| one * other).sum::<f64>();
         let (mut x, mut r, mut p) = (vec![0.0; self.right.len()], self.right.clone(), self.right.clone());

@@ -81,7 +81,7 @@ impl Paths {
         (0..self.degree).map(move |_| (random.below(vertices), random.below(dearest) as u64 + 1))
     }
 
-    /// What the cheapest path from a vertex to each costs (Dijkstra).
+    /// Cost of the cheapest path from a vertex to each (Dijkstra).
     fn cheapest(&self, graph: &[Vec<(usize, u64)>], from: usize) -> Vec<u64> {
         let mut costs = vec![NONE; graph.len()];
         let mut next = BinaryHeap::from([(Reverse(0), from)]);

@@ -91,7 +91,7 @@ impl Stream {
         self.blocks(shape).word(thread, name * OFFSET)
     }
 
-    /// What a thread's part of `a` holds at first, from 1 to 2.
+    /// Initial values of a thread's part of `a`, from 1 to 2.
     fn input(&self, seed: u64, thread: usize) -> impl Iterator<Item = f64> + use<> {
         let mut random = Random::new(seed, thread as u64);
         (0..self.words).map(move |_| 1.0 + random.unit())

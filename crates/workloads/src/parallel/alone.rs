@@ -70,7 +70,7 @@ impl Thread for Alone {
     fn barrier(&mut self) {}
 }
 
-/// What a program leaves in its regions when its only thread runs on plain memory of this computer, and the shape that it
+/// Contents of a program's regions after its only thread has run on plain memory of this computer, and the shape that it
 /// had: that of `shape`, with one thread.
 pub(crate) fn alone<P: Program>(program: &P, shape: &Shape) -> (Shape, Vec<Vec<u64>>) {
     let shape = Shape { homes: shape.homes[..1].to_vec(), ..shape.clone() };

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use crate::thread::Thread;
 
-/// What can be kept in words of shared memory.
+/// Values that can be kept in words of shared memory.
 pub trait Element: Copy {
     /// How many 64-bit words it takes.
     const WORDS: usize;

@@ -1,4 +1,4 @@
-//! What arithmetic costs that keeps a unit of the processor busy, in instructions.
+//! Costs of arithmetic that keeps a unit of the processor busy, in instructions.
 //!
 //! [`Thread::instructions`](crate::Thread::instructions) counts what issues, four a cycle on an R10000, and knows no units. A division or root is followed by
 //! too few independent instructions in the processor's window to hide it, and counts as all that could have issued meanwhile.

@@ -21,7 +21,7 @@ pub struct Locks<'r, R> {
 #[must_use = "a lock that is not released keeps all others out"]
 pub struct Held {
     lock: usize,
-    /// What its word says when it is given back.
+    /// Value that its word gets when it is given back.
     after: u64,
 }
 
@@ -125,7 +125,7 @@ impl<'r, R> Locks<'r, R> {
         Self { words: at(region, word), tickets: tickets.map(|(region, word)| at(region, word)) }
     }
 
-    /// What its holder knows of a lock whose word holds `now`.
+    /// A lock that is held, whose word holds `now`.
     pub const fn held(&self, lock: usize, now: u64) -> Held {
         Held { lock, after: if self.tickets.is_some() { now.wrapping_add(1) } else { FREE } }
     }
@@ -136,8 +136,8 @@ impl<'r, R> Locks<'r, R> {
         (shape.locks == LockKind::AtMemory).then(plan)
     }
 
-    /// What the word of `lock`, one of `count` within another region, holds when nobody has it or waits for it: `drawn` reads a
-    /// word of the region of [`Self::ticket_plan`].
+    /// Value of the word of `lock`, one of `count` within another region, when no thread holds it or waits for it: `drawn`
+    /// reads a word of the region of [`Self::ticket_plan`].
     pub fn free_word(shape: &Shape, count: usize, lock: usize, drawn: impl FnOnce(usize) -> u64) -> u64 {
         match shape.locks {
             LockKind::LlSc => FREE,

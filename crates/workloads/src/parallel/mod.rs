@@ -1,4 +1,4 @@
-//! What parallel programs are made of: typed arrays, shares of loops, locks, barriers, reductions, teams that fork and join.
+//! Parts of parallel programs: typed arrays, shares of loops, locks, barriers, reductions, teams that fork and join.
 
 mod alone;
 mod array;

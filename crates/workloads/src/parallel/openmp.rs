@@ -11,7 +11,7 @@ use crate::thread::Thread;
 
 /// The only word of a team's region: how many sections the master has opened.
 const FORK: usize = 0;
-/// Who works alone between sections.
+/// Number of the thread that works alone between sections.
 const MASTER: usize = 0;
 
 /// One thread's place in a team, in the manner of SGI's libmp: slaves spin on the word that opens the next section, and each
@@ -45,7 +45,7 @@ impl<'r, R> Team<'r, R> {
         self.measured = round >= unmeasured.min(rounds.saturating_sub(1));
     }
 
-    /// What only the master does, while the others wait for the next section. Nothing for them.
+    /// Work of the master alone, while the others wait for the next section. Nothing for them.
     pub fn master<T: Thread<Region = R>, V>(&self, thread: &mut T, body: impl FnOnce(&mut T) -> V) -> Option<V> {
         (self.share.number == MASTER).then(|| body(thread))
     }

@@ -48,7 +48,7 @@ impl Share {
         self.cyclic(count.div_ceil(chunk)).flat_map(move |number| number * chunk..count.min((number + 1) * chunk))
     }
 
-    /// What the first thread does while the others wait for it at a barrier.
+    /// Work of the first thread while the others wait for it at a barrier.
     #[inline]
     pub fn single<T: Thread>(self, thread: &mut T, body: impl FnOnce(&mut T)) {
         if self.number == 0 {

@@ -15,7 +15,7 @@ const COLOUR_BITS: u32 = 8;
 /// Pages whose numbers differ by a multiple of this share their places in any cache here.
 const COLOURS: u64 = 1 << COLOUR_BITS;
 
-/// What a page of the region stands for.
+/// Contents of a page of the region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Page {
     /// Memory between pages that the program refers to.

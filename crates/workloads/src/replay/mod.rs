@@ -1,6 +1,6 @@
 //! A recorded stream of references as a program: every thread does again what it did.
 //!
-//! What a trace has of synchronisation is kept: whoever waited for a change of a word waits for it again. A word that threads
+//! Synchronisation of a trace is kept: a thread that waited for a change of a word waits for it again. A word that threads
 //! synchronise by counts how often it was changed; all others hold nothing.
 
 mod layout;
@@ -30,7 +30,7 @@ pub enum ReplayError {
     Empty {
         /// The program.
         program: String,
-        /// What may be the reason, such as where the file was cut off.
+        /// Possible reasons, such as where the file was cut off.
         warnings: Vec<Warning>,
     },
 }
@@ -129,8 +129,8 @@ impl Replay {
         vec![RegionPlan { parts }]
     }
 
-    /// What one thread does. Nothing it loads can be wrong: no values were recorded. A thread whose events cannot be read to their end
-    /// ends there ([`Self::take_failure`]).
+    /// Body of one thread. Nothing it loads can be wrong: no values were recorded. A thread whose events cannot be read to their
+    /// end ends there ([`Self::take_failure`]).
     pub fn run<T: Thread>(&self, shape: &Shape, regions: &[T::Region], thread: &mut T) -> u64 {
         let layout = self.layout(shape);
         let mut player = Player { replay: self, layout: &layout, region: &regions[0], thread };
@@ -189,7 +189,7 @@ impl<T: Thread> Player<'_, T> {
         match event {
             Event::Barrier => self.thread.barrier(),
             Event::Await { address, changes } => {
-                // Of a trace that was cut off, nobody waits for what was lost.
+                // Changes that were lost with the end of a trace are not waited for.
                 let coming = self.replay.changed.get(&(address / WORD)).copied().unwrap_or_default();
                 let word = self.layout.word(address);
                 let mut seen = self.thread.load_acquire(self.region, word);

@@ -92,7 +92,7 @@ const COMMANDS: &str = "eye, center, light, resolution, shadows, background, vie
     antitolerance, maxlevel, modelxform, shading, geometry, traversal, rlfile, ambient, hu_maxprims, hu_gridsize, \
     hu_numbuckets, hu_maxsubdiv, hu_lazy, bundle, block, normdata, datatype, bfcull, fill, spheretess";
 
-/// What is read word by word, until the text ends.
+/// Reader of an environment: word by word, until the text ends.
 struct Reader<'a> {
     words: Words<'a>,
     own: Environment,

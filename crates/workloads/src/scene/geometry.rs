@@ -10,7 +10,7 @@ const MOST_CORNERS: usize = 100;
 /// Room that is made for elements before they are read.
 const ROOM: usize = 1 << 16;
 
-/// What the surface of an object shows.
+/// Optical properties of an object's surface.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Surface {
     pub(crate) colour: Vector,

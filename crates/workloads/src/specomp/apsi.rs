@@ -96,7 +96,7 @@ const STRIP: usize = 28;
 /// Pollutant, heat, the square of pollutant, its height.
 const VARIABLES: usize = 4;
 
-/// What flows through a face between two cells.
+/// Flux through a face between two cells.
 #[inline]
 fn upwind(wind: f64, before: f64, after: f64) -> f64 {
     wind * if wind > 0.0 { before } else { after }

@@ -24,7 +24,7 @@ program! {
     /// lines were no longer. Eight threads share a line of 128 bytes, and all lines are on one page, the master's. The repair
     /// (Figure 6.5): a thread's variables are together, on a page that it touches first.
     ///
-    /// What comes before the windows, learning and making copies, is not measured: the original scans for hours.
+    /// Work before the windows, learning and making copies, is not measured: the original scans for hours.
     Art is "art": "adaptive-resonance matching of windows: own copies of an image, and statistics that share lines and a page" {
         /// Windows along a side of the image.
         positions: 21, 1 to 1024;
@@ -49,7 +49,7 @@ const VIGILANCE: f64 = 0.98;
 /// The first layer has settled when no neuron changes by more, or after so many passes.
 const SETTLED: f64 = 1e-6;
 const PASSES: usize = 10;
-/// What rounding may take from the confidence in a pattern that is exactly the one learned.
+/// Rounding error allowed in the confidence in a pattern that is exactly the one learned.
 const ROUNDING: f64 = 1e-9;
 
 /// Instructions for a neuron of a layer beside loads and stores: a multiply-add or two, the sum of squares, address, loop.
@@ -222,7 +222,7 @@ impl<'r, R> Layer<'r, R> {
     }
 }
 
-/// What was found in a window.
+/// Match found in a window.
 #[derive(Clone, Copy)]
 struct Match {
     /// The pattern that was tried last: it is the one that is seen, if any is.
@@ -348,7 +348,7 @@ impl<R> Network<'_, R> {
 }
 
 impl Art {
-    /// What the master does before all else: it draws the image, and learns the patterns. A neuron of the second layer that
+    /// Work of the master before all else: it draws the image, and learns the patterns. A neuron of the second layer that
     /// learns one fast ends with weights that are what the first layer makes of it, over 1 - D.
     fn prepare<T: Thread>(
         &self,

@@ -40,7 +40,7 @@ program! {
 
 /// Individuals that compete with each other, and that come of it.
 const FAMILY: usize = 4;
-/// Of a hundred numbers of a child, how many have a bit changed.
+/// Percentage of a child's numbers that have a bit changed.
 const MUTATIONS: u64 = 2;
 /// How far the mean of all fitnesses, which is below 1, may be off for having been added up in another order.
 const ROUNDING: f64 = 1e-12;
@@ -64,7 +64,7 @@ const PARTS: usize = 6;
 const HISTORY: usize = 7;
 const TICKETS: usize = 8;
 
-/// What is drawn for a generation, as streams of random numbers that differ.
+/// Draws for a generation, as streams of random numbers that differ.
 #[derive(Clone, Copy)]
 enum Draw {
     Chromosome,
@@ -115,7 +115,7 @@ fn fitness(chromosome: impl Iterator<Item = u64>, genes: usize) -> f64 {
     chromosome.map(judge).sum::<f64>() / genes as f64
 }
 
-/// Of each pair of a family, the fitter.
+/// The fitter of each pair of a family.
 fn parents(fitnesses: [f64; FAMILY]) -> [usize; 2] {
     [usize::from(fitnesses[1] > fitnesses[0]), 2 + usize::from(fitnesses[3] > fitnesses[2])]
 }
@@ -247,7 +247,7 @@ impl<'r, R> Body<'r, R> {
     }
 }
 
-/// What is left in memory.
+/// Memory as a run leaves it.
 struct Left<'a> {
     program: &'a Gafort,
     read: &'a dyn Fn(usize, usize) -> u64,
@@ -312,7 +312,7 @@ impl Program for Gafort {
         "tickets",
     ];
 
-    /// Who swaps first decides what is swapped; and a shuffle is a shuffle either way.
+    /// The order of swaps decides the result, which is a shuffle in any case.
     const RACES: bool = true;
 
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {

@@ -79,7 +79,7 @@ fn words(sides: Sides) -> usize {
 /// A line's sums around each of its points: the point, four beside it, four diagonally beside it in the planes across.
 type Sums = [f64; 3];
 
-/// What weights make of the sums of a point and those before and after it.
+/// Weighted sum at a point, from its sums and those before and after it.
 #[inline]
 fn weigh([w0, w1, w2, w3]: Weights, [before, here, after]: [Sums; 3]) -> f64 {
     let edges = here[2] + before[1] + after[1];
@@ -360,5 +360,5 @@ impl Program for Mgrid {
     }
 }
 
-/// What rounding leaves of charges of 1.
+/// Residual that rounding leaves of charges of 1.
 const ROUNDING: f64 = 1e-13;

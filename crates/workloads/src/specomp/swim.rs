@@ -114,7 +114,7 @@ fn advance(grids: &mut impl Around, time: f64) -> [f64; 3] {
     ]
 }
 
-/// What is now, and then what was last, when the next values become those of now.
+/// New values of now, which are the next ones, and then new last values, which are those of now, smoothed.
 fn smooth(grids: &mut impl Around, smoothing: f64) -> [f64; 6] {
     let now = [U, V, P].map(|grid| grids.here(grid));
     let next = [NEXT_U, NEXT_V, NEXT_P].map(|grid| grids.here(grid));
@@ -123,7 +123,7 @@ fn smooth(grids: &mut impl Around, smoothing: f64) -> [f64; 6] {
     [next[0], next[1], next[2], smoothed(0), smoothed(1), smoothed(2)]
 }
 
-/// Who goes over the grids, from point to point: a thread over its rows, or the check over all.
+/// Pass over the grids, from point to point: a thread's over its rows, or the check's over all.
 trait Sweep: Around {
     /// A step begins.
     fn begin_round(&mut self, round: u64);
@@ -238,7 +238,7 @@ impl Swim {
     }
 }
 
-/// What each grid holds at first.
+/// Initial value of each grid.
 fn fill([u, v, p]: [f64; 3]) -> [f64; GRIDS] {
     let mut values = [0.0; GRIDS];
     [U, LAST_U].into_iter().for_each(|grid| values[grid] = u);

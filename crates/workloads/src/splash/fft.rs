@@ -251,7 +251,7 @@ impl Program for Fft {
         };
         expected.into_iter().enumerate().try_for_each(|(index, expected)| {
             close(TRANSPOSED, index, expected, "point")?;
-            // What the last transpose read.
+            // Input of the last transpose.
             close(DATA, index % side * side + index / side, expected, "untransposed point")
         })
     }

@@ -36,7 +36,7 @@ impl Uniform {
     }
 }
 
-/// What a line holds once anybody has stored to it: its word's number, which is nowhere else, and not zero.
+/// Value of a line once any thread has stored to it: its word's number plus one, which is nowhere else, and not zero.
 fn tag(word: usize) -> u64 {
     word as u64 + 1
 }

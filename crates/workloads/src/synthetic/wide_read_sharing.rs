@@ -56,7 +56,7 @@ impl Program for WideReadSharing {
         let place = order.iter().position(|&number| number == thread.number()).unwrap_or_default();
         let reads = place < self.readers as usize;
         let first = lines * place / threads;
-        // What each line must hold: how often it has been updated.
+        // Version that each line must hold: how often it has been updated.
         let mut versions = vec![0u64; lines];
         let mut wrong = 0;
         for round in 0..self.rounds {

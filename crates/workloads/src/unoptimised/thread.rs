@@ -357,7 +357,7 @@ mod tests {
             assert_eq!(thread.load_own(&(), 3), 7);
         }
         thread.store_own(&(), 5, 1);
-        // Of the loads, 64 are kept back, of which three stand between the four stores.
+        // Loads kept back: 64, of which three stand between the four stores.
         assert_eq!((inner.shared, inner.loads.len(), inner.stores.len()), (0, 1998 * 5 / 2 - (64 - 3), 4));
     }
 
@@ -367,7 +367,7 @@ mod tests {
         let code = Code { shared_loads: 2500, shared_stores: 4000, ..CODE };
         let mut thread = Unoptimised::new(&mut inner, Some(Frame { code, frames: &(), first: 0 }));
         iterate(&mut thread, 999);
-        // Of the loads, 64 are kept back, of which three stand between the four stores.
+        // Loads kept back: 64, of which three stand between the four stores.
         assert_eq!(inner.shared, 1998 * 5 / 2 + 4 - (64 - 3));
         assert_eq!(inner.shared + 12_000 + 2000 + inner.instructions, 33_000);
     }

@@ -1,4 +1,4 @@
-//! What holds of every program.
+//! Properties of every program.
 
 use workloads::{LockKind, Settings, Shape, Workload};
 

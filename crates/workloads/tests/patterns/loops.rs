@@ -13,7 +13,7 @@ const GE: Ge = Ge { side: 17, interleaved: 1, shrinking: 0, element: 8 };
 const MMULT: Mmult = Mmult { side: 13, block: 5, order: 0, element: 8 };
 const PATHS: Paths = Paths { vertices: 19, degree: 2, dearest: 100, schedule: 0, reload: 0, element: 8 };
 
-/// Of which every word that is left must be right.
+/// Programs of which every word that is left must be right.
 fn exact() -> Vec<Workload> {
     vec![
         Workload::Ge(Ge { side: 17, interleaved: 0, ..GE }),

@@ -13,13 +13,13 @@ use crate::order::{Clock, Meeting, Touch, Touches, lock};
 pub const LINE_WORDS: usize = 4;
 const PAGE_WORDS: usize = 64;
 
-/// What a reference does.
+/// Kinds of references.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kind {
     Load,
     Store,
     FetchAdd,
-    /// Of a lock, or whatever else orders threads: what was found and done depends on who came first.
+    /// A reference to a lock, or to any other word that orders threads: its effect depends on which thread came first.
     Synchronisation,
 }
 
@@ -208,7 +208,7 @@ pub fn shape(threads: usize, seed: u64) -> Shape {
     }
 }
 
-/// What a program did.
+/// Outcome of a program's run.
 pub struct Run {
     /// The references of each thread.
     pub references: Vec<Vec<Reference>>,
@@ -218,9 +218,9 @@ pub struct Run {
     pub wrong_loads: u64,
     /// A region and word that a thread touched which another may have been touching: nothing the threads did ordered them.
     pub unordered: Option<(usize, usize)>,
-    /// What the program's check said.
+    /// Result of the program's check.
     pub check: Result<(), Wrong>,
-    /// What it says of a memory of which one word of those that were stored to is spoilt.
+    /// Result of the check for a memory of which one word of those that were stored to is spoilt.
     pub check_of_spoilt: Option<Result<(), Wrong>>,
 }
 
@@ -242,7 +242,7 @@ pub fn run_threads(
     (regions, ended.into_iter().map(|(noting, returned)| (noting.references, returned)).collect())
 }
 
-/// What a thread noted, when it has ended.
+/// Notes of a thread that has ended.
 struct Noted {
     references: Vec<Reference>,
     unordered: Option<(usize, usize)>,

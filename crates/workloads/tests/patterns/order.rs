@@ -1,5 +1,5 @@
-//! What comes before what on threads of this computer: vector clocks (Fidge, Mattern 1988), carried by barriers and by words
-//! that are released and acquired.
+//! Order of accesses on threads of this computer: vector clocks (Fidge, Mattern 1988), carried by barriers and by words that
+//! are released and acquired.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -29,7 +29,7 @@ impl Clock {
     }
 }
 
-/// Who touched a word last, and what its last release tells.
+/// Last touches of a word, and the clock of its last release.
 #[derive(Debug, Default)]
 pub struct Touches {
     loads: Vec<(usize, u32)>,

@@ -53,7 +53,7 @@ fn a_lock_keeps_others_out_and_its_absence_is_found() {
     assert_eq!(additions(Guard::Nothing, LockKind::LlSc).1, Some((0, 1, 0)));
 }
 
-/// Who holds the lock notes his ticket in the next free place.
+/// The holder of the lock notes its ticket in the next free place.
 #[test]
 fn tickets_are_served_in_the_order_in_which_they_were_drawn() {
     let shape = Shape { locks: LockKind::AtMemory, ..shape(THREADS, 0) };
@@ -168,7 +168,7 @@ fn what_the_master_does_alone_is_before_and_after_what_its_team_does() {
             }
             let on = thread.measured.iter().map(|&(on, _)| on);
             assert!(on.eq([true, false].repeat(10)), "each section is measured");
-            // What was given, the part cleared, three loads and stores, and of the master the fork.
+            // References: a load of the number, the part cleared, three loads and stores, and of the master the fork.
             let inside: usize = thread.measured.chunks(2).map(|ends| ends[1].1 - ends[0].1).sum();
             assert_eq!(inside, 10 * (8 + usize::from(number == 0)), "and nothing but sections");
             wrong

@@ -1,4 +1,4 @@
-//! What the faults of programs after SpecOMP2001 do to memory, and what their repairs change.
+//! Effects of the faults of programs after SpecOMP2001 on memory, and of their repairs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use crate::mock::{Kind, Run, race, run, shape};
 
 const THREADS: usize = 6;
 
-/// Of the lines and of the pages of a region that threads store to when phase `from` has come, by how many each.
+/// Numbers of threads that store to each line, and to each page, of a region when phase `from` has come.
 fn writers(run: &Run, region: usize, from: usize) -> [Vec<usize>; 2] {
     let mut lines: BTreeMap<_, BTreeSet<usize>> = BTreeMap::new();
     let mut pages: BTreeMap<_, BTreeSet<usize>> = BTreeMap::new();
@@ -72,7 +72,7 @@ fn swaps_are_ordered_and_stay_at_home_if_told_so() {
         let gafort = Gafort { families: 25, genes: 4, generations: 1, unmeasured: 0, shuffle_percent, tuned };
         let run = run(&Workload::Gafort(gafort), &shape(THREADS, 3));
         assert_eq!((&run.check, run.unordered), (&Ok(()), None));
-        // Of the first generation's chromosomes, which only the shuffle stores to when they have been drawn.
+        // Words of the first generation's chromosomes, to which only the shuffle stores when they have been drawn.
         let mut own = vec![0..0; THREADS];
         let mut anywhere = false;
         for (thread, references) in run.references.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Who reads and writes what, program by program.
+//! Readers and writers of lines, program by program.
 
 use std::collections::{BTreeMap, BTreeSet};
 

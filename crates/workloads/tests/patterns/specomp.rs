@@ -6,8 +6,8 @@ use workloads::{Applu, Apsi, Equake, Mgrid, Workload, Wupwise};
 
 use crate::mock::{Kind, LINE_WORDS, race, run, shape};
 
-/// Of all lines that threads touch between two barriers after their memory was first touched, the share on pages that they
-/// touched first themselves, as if no line outlived a barrier in a cache. All that is placed by the program is left out.
+/// Share of all lines touched between two barriers, after their memory was first touched, on pages that the thread itself
+/// touched first, as if no line outlived a barrier in a cache. All that is placed by the program is left out.
 fn local(program: Workload, threads: usize) -> f64 {
     let shape = shape(threads, 3);
     let placed: Vec<bool> = program.regions(&shape).iter().map(|plan| plan.parts[0].home.is_some()).collect();

@@ -1,4 +1,4 @@
-//! Who communicates with whom in the SPLASH programs.
+//! Communication between threads in the SPLASH programs.
 
 use workloads::{Barnes, Cholesky, Fft, Fmm, Lu, Mp3d, Ocean, Radix, Raytrace, Water, Workload};
 
@@ -9,7 +9,7 @@ const THREADS: usize = 8;
 /// The region of the picture, in the order of [`workloads::Program::REGIONS`] of ray tracing.
 const PICTURE: usize = 5;
 
-/// Of each thread, the threads whose rows its first transpose reads, in order.
+/// Threads whose rows the first transpose of each thread reads, in order.
 fn visited(stagger: u64) -> Vec<Vec<usize>> {
     let points = 1024;
     let run = run(&Workload::Fft(Fft { points, stagger }), &shape(THREADS, 1));
@@ -67,7 +67,7 @@ fn factors_are_right_whatever_the_blocks_and_each_block_has_one_writer() {
     }
 }
 
-/// What a thread writes lies at home if blocks are in one piece; by rows, most does not.
+/// Stores of a thread are to memory at home if blocks are in one piece; by rows, most are not.
 #[test]
 fn contiguous_blocks_are_at_home() {
     let shape = shape(THREADS, 1);

@@ -2,7 +2,7 @@
 
 /// Density, momentum along three axes, energy; all in a volume.
 pub type State = [f64; 5];
-/// What a change of a state does, by rows.
+/// Matrix of the derivatives by a state, by rows.
 pub type Block = [[f64; 5]; 5];
 /// Words of a block.
 pub const BLOCK: usize = 25;
@@ -24,7 +24,7 @@ fn motion(state: &State) -> ([f64; 3], f64) {
     (velocity, (GAMMA - 1.0) * (state[ENERGY] - kinetic))
 }
 
-/// What flows along an axis.
+/// Flux along an axis.
 pub fn flux(state: &State, axis: usize) -> State {
     let (velocity, pressure) = motion(state);
     let mut flux = state.map(|each| each * velocity[axis]);
@@ -59,7 +59,7 @@ pub fn flux_derivative(state: &State, axis: usize) -> Block {
     rows
 }
 
-/// What diffuses: density, velocity, heat.
+/// Quantities that diffuse: density, velocity, heat.
 pub fn diffusing(state: &State) -> State {
     let (velocity, _) = motion(state);
     let [x, y, z] = velocity;
@@ -82,7 +82,7 @@ pub fn diffusing_derivative(state: &State) -> Block {
     rows
 }
 
-/// What flux and diffusion bring to a point, `distance` from those before and after it along each axis.
+/// Rate of change at a point by flux and diffusion, `distance` from the points before and after it along each axis.
 pub fn change(here: &State, around: &[[State; 2]; 3], distance: f64) -> State {
     let mut change = [0.0; 5];
     let middle = diffusing(here);
@@ -176,7 +176,7 @@ mod tests {
         assert_close(&diffusing_derivative(&AIR), &differences(diffusing));
     }
 
-    /// What a step holds implicit is how the change at a point depends on the point and on each neighbour.
+    /// Implicit blocks of a step are the derivatives of the change at a point by its own state and by each neighbour's.
     #[test]
     fn blocks_are_the_derivatives_of_the_change() {
         let (time, distance) = (0.5, 0.1);

@@ -59,7 +59,7 @@ impl Pieces {
 
     /// The rows and the columns of the piece at a place.
     fn of_place(&self, place: [usize; 2]) -> [Range<usize>; 2] {
-        // What is computed is shared; walls go to who is next to them.
+        // Points that are computed are shared; walls go to the pieces next to them.
         [0, 1].map(|axis| {
             let (number, threads) = (place[axis], self.grid[axis]);
             let inside = Share { number, threads }.block(self.side - 2);

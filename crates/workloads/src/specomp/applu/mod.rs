@@ -257,7 +257,7 @@ impl Model {
         self.steady(point).map(|part| part * (1.0 + size * (random.unit() - 0.5)))
     }
 
-    /// What keeps the steady state steady at a point: nothing on walls.
+    /// Force that keeps the steady state steady at a point: nothing on walls.
     fn force(&self, point: [usize; 3]) -> State {
         if (0..3).any(|axis| point[axis] == 0 || point[axis] + 1 == self.sides[axis]) {
             return [0.0; 5];

@@ -31,7 +31,7 @@ pub struct Mesh {
     numbers: Vec<usize>,
 }
 
-/// What belongs to a node: a row of the symmetric matrix, from the diagonal on.
+/// Matrix row of a node, from the diagonal on as the matrix is symmetric, with mass and damping.
 pub struct Row {
     /// Its share of the mass around.
     pub mass: f64,

@@ -29,7 +29,7 @@ const ITERATIONS: u32 = 50;
 const LINEAR: f64 = 0.06;
 const QUADRATIC: f64 = 1.2;
 const HOURGLASS: f64 = 0.1;
-/// What part of the longest stable step is taken: viscosity shortens it.
+/// Fraction of the longest stable step that is taken: viscosity shortens it.
 const SAFETY: f64 = 0.8;
 
 /// Instructions for an element beside loads and stores, as long as it is elastic: shape, velocity gradient, and stress some 600,
@@ -38,7 +38,7 @@ pub const ELASTIC: u32 = 1500 + 4 * cost::DIVISION + 3 * cost::SQUARE_ROOT;
 /// Instructions for a step of the search for plastic strain: a power, a division.
 pub const ITERATION: u32 = 150 + cost::DIVISION;
 
-/// What came of an element's step.
+/// Outcome of an element's step.
 pub struct Outcome {
     pub state: State,
     /// On each node.
@@ -151,7 +151,7 @@ fn shock(gradient: &Matrix, volume: f64, density: f64) -> f64 {
     if compression > 0.0 { density * length * compression * linear } else { 0.0 }
 }
 
-/// What an element of nodes at such places and of such velocities does in a step.
+/// Step of an element whose nodes have such places and velocities.
 pub fn advance(places: &[Vector; 8], velocities: &[Vector; 8], state: &State, step: f64) -> Outcome {
     let (volume, gradients) = gradients(places);
     let gradient = matrix(|i, j| (0..8).map(|node| velocities[node][i] * gradients[node][j]).sum());

@@ -19,8 +19,8 @@ program! {
     /// stable element allows. Threads share by elements and by nodes, numbered along the bar: what they touch is at home with
     /// them, but for the layers at which their parts meet (FLASH dissertation, Figure 3.5).
     ///
-    /// What keeps it from scaling is not in memory (section 5.5.4 and Figure 5.22): elements near the wall yield, which takes time
-    /// to compute, and belong to few threads. Chapter 6 finds no fault to mend in it.
+    /// Memory does not keep it from scaling (section 5.5.4 and Figure 5.22): elements near the wall yield, which takes time to
+    /// compute, and belong to few threads. Chapter 6 finds no fault to mend in it.
     ///
     /// Making the bar is not measured.
     Fma3d is "fma3d": "explicit finite elements of a bar that hits a wall: local, and out of balance where metal yields" {

@@ -102,7 +102,7 @@ pub fn plummer(body: usize, seed: u64) -> (Vector, Vector) {
     let inside = 0.999 * random.unit().max(f64::MIN_POSITIVE);
     let radius = 1.0 / (inside.powf(-2.0 / 3.0) - 1.0).sqrt();
     let place = times(random.direction(), scale * radius);
-    // Of the escape velocity: its density is x^2 (1 - x^2)^(7/2), less than a tenth.
+    // Fraction of the escape velocity: its density is x^2 (1 - x^2)^(7/2), less than a tenth.
     let part = loop {
         let (part, height) = (random.unit(), 0.1 * random.unit());
         if height < part * part * (1.0 - part * part).powf(3.5) {

@@ -6,7 +6,7 @@ use crate::Blocks;
 use crate::program::Shape;
 use crate::splash::vector::Vector;
 
-/// What is in an octant of a cell.
+/// Contents of an octant of a cell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Part {
     Nothing,

@@ -34,7 +34,7 @@ pub struct Tree<'r, R> {
     pub half: f64,
 }
 
-/// What is in a cell or leaf, in sum: places by their mass, masses, costs, and how many bodies.
+/// Sums over a cell or leaf: places by their mass, masses, costs, and how many bodies.
 #[derive(Clone, Copy, Default)]
 struct Sums {
     weighted: Vector,
@@ -86,7 +86,7 @@ impl<R> Tree<'_, R> {
         self.pools.word(cell) + layout.parts + if layout.halves { octant / 2 } else { octant }
     }
 
-    /// What is in an octant whose word holds `word`.
+    /// Contents of an octant whose word holds `word`.
     #[inline]
     fn part_of(&self, word: u64, octant: usize) -> Part {
         if self.pools.layout.halves {
@@ -207,14 +207,14 @@ impl<R> Tree<'_, R> {
         Some(cell)
     }
 
-    /// What is in an octant of a cell of the finished tree.
+    /// Contents of an octant of a cell of the finished tree.
     #[inline]
     pub fn part<T: Thread<Region = R>>(&self, cell: usize, octant: usize, thread: &mut T) -> Part {
         let word = thread.load(self.cells, self.part_word(cell, octant));
         self.part_of(word, octant)
     }
 
-    /// What is in a cell, octant by octant from the last, or in a leaf, of the finished tree.
+    /// Contents of a cell, octant by octant from the last, or of a leaf, of the finished tree.
     #[inline]
     pub fn inner<T: Thread<Region = R>>(&self, part: Part, thread: &mut T, mut take: impl FnMut(Part)) {
         match (part, &self.leaves) {

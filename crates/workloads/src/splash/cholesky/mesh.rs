@@ -7,7 +7,7 @@ use crate::splash::vector::{Vector, minus, square, times};
 pub const FREEDOMS: usize = 3;
 /// How far nodes are from where they would be in a regular mesh, at most, of the side of a brick.
 const JITTER: f64 = 0.2;
-/// Of a spring's stiffness, the part that acts whatever the direction.
+/// The part of a spring's stiffness that acts whatever the direction.
 const ISOTROPIC: f64 = 0.1;
 
 /// Stiffness between the displacements of two nodes.
@@ -68,7 +68,7 @@ impl Mesh {
         if one != other {
             return self.spring(one, other, seed).map(|row| row.map(|part| -part));
         }
-        // What holds the end.
+        // Stiffness that holds the end.
         let held = if self.at(one)[0] == 0 { 1.0 } else { 0.0 };
         let mut sum: Block =
             std::array::from_fn(|row| std::array::from_fn(|column| if row == column { held } else { 0.0 }));

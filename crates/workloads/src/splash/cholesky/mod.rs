@@ -282,7 +282,7 @@ impl Program for Cholesky {
             };
             f64::from_bits(read(VALUES, word))
         };
-        // Of each row of the factor, the numbers before the diagonal, each with its panel, its place among the rows there, and
+        // Numbers before the diagonal, for each row of the factor, each with its panel, its place among the rows there, and
         // its column there.
         let mut before: Vec<Vec<(usize, usize, usize)>> = vec![Vec::new(); count];
         let (mut off, mut norm) = (0.0, 0.0);

@@ -1,4 +1,4 @@
-//! What is known of a factor before any number is: order, structure, supernodes, panels.
+//! Symbolic factorisation, before any number is known: order, structure, supernodes, panels.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -71,7 +71,7 @@ pub struct Symbolic {
     pub panels: Vec<Panel>,
 }
 
-/// What is not yet eliminated: nodes, and elements, each of which stands for an eliminated node and joins all its members.
+/// Nodes that are not yet eliminated, and elements, each of which stands for an eliminated node and joins all its members.
 struct Quotient {
     neighbours: Vec<Vec<usize>>,
     elements: Vec<Vec<usize>>,

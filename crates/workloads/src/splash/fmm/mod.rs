@@ -169,7 +169,7 @@ impl<R> Body<'_, R> {
         thread.instructions(PAIR + TERM * (self.terms * self.terms) as u32);
     }
 
-    /// What boxes are from outside: the smallest by their bodies, larger ones by their parts.
+    /// Outside series of boxes: of the smallest by their bodies, of larger ones by their parts.
     fn up<T: Thread<Region = R>>(&self, thread: &mut T) {
         for leaf in self.own(self.levels) {
             let mut series = self.expansion.zero();
@@ -194,7 +194,7 @@ impl<R> Body<'_, R> {
         }
     }
 
-    /// What happens inside boxes: what happens in those that they are part of, and what those apart from them do.
+    /// Inside series of boxes: by that of the box that they are part of, and by the outside series of boxes apart from them.
     fn down<T: Thread<Region = R>>(&self, thread: &mut T) {
         for level in 2..=self.levels {
             for part in self.own(level) {

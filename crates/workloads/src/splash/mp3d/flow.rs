@@ -63,7 +63,7 @@ pub fn rough(random: &mut Random) -> Vector {
 pub fn advance(place: Vector, velocity: Vector) -> (Option<Vector>, Vector) {
     let (mut to, mut velocity) = (plus(place, velocity), velocity);
     if is_block(to) {
-        // Of the faces before which it was, it meets that at which it is latest first of all in the block.
+        // Faces before which it was: it enters the block through the one that it meets last.
         let faces = (0..3).filter_map(|axis| {
             let [low, high] = BLOCK[axis];
             let face = if place[axis] <= low { low } else { high };

@@ -26,9 +26,9 @@ program! {
     }
 }
 
-/// Of those who arrive where others wait, how many collide, per speed relative to each other and density relative to the mean.
+/// Chance of a collision on arrival where others wait, per speed relative to each other and density relative to the mean.
 const MEETING: f64 = 2.0;
-/// Of the particles, one of so many is in the reservoir at first.
+/// Particles for each one that is in the reservoir at first.
 const RESERVE: usize = 10;
 
 /// Instructions to move a particle, beside loads and stores: places, bounds of tunnel and block, its cell.
@@ -66,7 +66,7 @@ const CELLS: usize = 1;
 const ACCOUNTS: usize = 2;
 const TICKETS: usize = 3;
 
-/// What rounding may change of a sum, relative to the sum of magnitudes.
+/// Rounding error that a sum may have, relative to the sum of magnitudes.
 const ROUNDING: f64 = 1e-11;
 
 type Moments = [f64; 4];

@@ -16,7 +16,7 @@ pub struct Layout {
     columns: Vec<usize>,
     /// Words of a subgrid, whole pages.
     piece: usize,
-    /// What a point's row and column have for part in its word.
+    /// Parts of a point's word by its row and by its column.
     of_row: Vec<usize>,
     of_column: Vec<usize>,
 }
@@ -70,7 +70,7 @@ impl Layout {
         rows.flat_map(move |row| columns.clone().map(move |column| (row, column)))
     }
 
-    /// Of the points of a thread, those of one colour, as on a chessboard.
+    /// Points of a thread that have one colour, as on a chessboard.
     #[inline]
     pub fn coloured(&self, thread: usize, colour: usize) -> impl Iterator<Item = (usize, usize)> + use<> {
         let (rows, columns) = self.spans(thread);

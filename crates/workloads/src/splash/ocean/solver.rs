@@ -62,7 +62,7 @@ pub struct Solver<'g, R> {
     pub number: usize,
     /// The solution, and below it corrections.
     pub solutions: Vec<Grid<'g, R>>,
-    /// What the Laplacian of the solution is to be, and below it residuals.
+    /// The Laplacian that the solution is to have, and below it residuals.
     pub right_sides: Vec<Grid<'g, R>>,
     /// Where the largest residual is found.
     pub reduction: Reduction<'g, R>,
@@ -133,7 +133,7 @@ impl<R> Solver<'_, R> {
 
     /// The coarser level's right side: residuals around each of its points, near ones counting more. Its solution starts at 0.
     fn restrict<T: Thread<Region = R>>(&self, level: usize, thread: &mut T) {
-        /// Of the rows, and of the columns, before, at and behind a point.
+        /// Weights of the rows, and of the columns, before, at and behind a point.
         const WEIGHTS: [f64; 3] = [0.25, 0.5, 0.25];
         let (solution, right_side) = (&self.solutions[level + 1], &self.right_sides[level + 1]);
         for (row, column) in solution.layout.inside(self.number) {

@@ -30,7 +30,7 @@ const ENTER: u32 = 60;
 const STEP: u32 = 22;
 const FIND: u32 = 12;
 
-/// What a ray meets on its way.
+/// Visitor of the elements that a ray meets on its way.
 pub trait Visit<T: Thread> {
     /// It meets an element in a cell.
     fn element(&mut self, element: usize, ray: &Ray, thread: &mut T);
@@ -110,7 +110,7 @@ impl<R> Hierarchy<'_, R> {
         for axis in 0..3 {
             let to = |wall: f64| (wall - ray.from[axis]) * ray.inverse[axis];
             let (one, other) = (to(-SLACK), to(1.0 + SLACK));
-            // What is not a number, along a wall, bounds nothing.
+            // A distance that is not a number, along a wall, bounds nothing.
             enter = enter.max(one.min(other));
             leave = leave.min(one.max(other));
         }

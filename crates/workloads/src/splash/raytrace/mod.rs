@@ -203,7 +203,7 @@ impl<R> Body<'_, R> {
         }
     }
 
-    /// What is seen where a ray meets an element. The rays that go on from there are added.
+    /// Colour seen where a ray meets an element. The rays that go on from there are added.
     fn shade<T: Thread<Region = R>>(
         &self,
         (ray, weight, level): Traced,
@@ -263,7 +263,7 @@ impl<R> Body<'_, R> {
 }
 
 impl Raytrace {
-    /// What is seen, and how.
+    /// Environment and geometry of the scene.
     fn seen(&self, seed: u64) -> (Environment, Geometry) {
         match self.scene {
             Some(scene) => (scene.environment.clone(), scene.geometry.clone()),

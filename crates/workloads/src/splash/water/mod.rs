@@ -43,7 +43,7 @@ const LOCKS: usize = 2;
 const SUMS: usize = 3;
 const ENERGIES: usize = 4;
 
-/// What a molecule has: nine words each, and some words unused.
+/// Fields of a molecule: nine words each, and some words unused.
 #[derive(Clone, Copy)]
 enum Field {
     Places,

@@ -11,12 +11,12 @@ pub type Atoms = [f64; 9];
 /// Masses of the atoms.
 pub const MASSES: [f64; 3] = [15.9994, 1.008, 1.008];
 const CHARGES: [f64; 3] = [-0.82, 0.41, 0.41];
-/// Of two elementary charges a nanometre apart.
+/// Energy of two elementary charges a nanometre apart.
 const COULOMB: f64 = 138.935_458;
 /// Attraction of oxygens, over the sixth power of their distance, and repulsion, over the twelfth.
 const ATTRACTION: f64 = 2.617_3e-3;
 const REPULSION: f64 = 2.634_1e-6;
-/// Of the oxygen with a hydrogen, and of the hydrogens: lengths at rest, and springs in kJ/mol/nm^2.
+/// Springs between the oxygen and a hydrogen, and between the hydrogens: lengths at rest, and stiffness in kJ/mol/nm^2.
 const BOND: f64 = 0.1;
 const BOND_SPRING: f64 = 345_000.0;
 const ACROSS: f64 = 0.163_3;
