@@ -7,7 +7,7 @@ use clap::{Command, CommandFactory, FromArgMatches};
 /// Reads `words`, the first of which is the command's name.
 ///
 /// # Errors
-/// What the argument parser says; help is an error, too.
+/// The parser's complaint; help is an error, too.
 pub fn parse<A: CommandFactory + FromArgMatches>(
     words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
 ) -> Result<A, clap::Error> {

@@ -53,7 +53,7 @@ impl Failure {
     }
 }
 
-/// What stands before a failure.
+/// The label before a failure.
 const LABEL: &str = "error:";
 
 /// Tells a failure on standard error, in lines that fit it; in one line to a program that reads lines.
@@ -95,7 +95,7 @@ impl From<trace::WriteError> for Failure {
     }
 }
 
-/// What the argument parser says, as one message: its complaint and its hints, without the usage.
+/// The argument parser's error as one message: its complaint and its hints, without the usage.
 pub fn of_arguments(error: &clap::Error) -> Failure {
     if let Some(failure) = of_number(error) {
         return failure;
@@ -105,7 +105,7 @@ pub fn of_arguments(error: &clap::Error) -> Failure {
     }
     let text = error.render().to_string();
     let said = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    // What follows `--` is a program here and its arguments, never a value.
+    // Words after `--` are a program here and its arguments, never a value.
     let said = said.filter(|line| !(line.starts_with("tip: to pass") && line.contains("use '-- ")));
     let said = said.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"));
     let line = said.collect::<Vec<_>>().join("; ");
@@ -135,7 +135,7 @@ fn of_number(error: &clap::Error) -> Option<Failure> {
     Some(Failure::flag(flag.split(' ').next().unwrap_or(flag), value, problem, accepted))
 }
 
-/// What the argument parser means by `N is not in LEAST..=MOST`, in words.
+/// The range in the argument parser's `N is not in LEAST..=MOST`, in words.
 fn range(said: &str) -> Option<String> {
     let (least, most) = said.split_once(" is not in ")?.1.split_once("..=")?;
     Some(format!("a whole number from {least} to {most}"))

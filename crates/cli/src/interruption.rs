@@ -1,4 +1,4 @@
-//! What an interrupted command does: it says what is done, what is missing and how to go on, leaves no file that looks complete, and
+//! Interruption of a command: it says what is done, what is missing and how to go on, leaves no file that looks complete, and
 //! exits with 128 and the signal's number.
 //!
 //! Signals belong to a process, so what they find is one state of it. A thread waits for them; whatever computes meanwhile, such as
@@ -136,7 +136,7 @@ pub fn conclude(result: Result<ExitCode, Failure>) -> ExitCode {
     match (signal(), result) {
         (None, Ok(code)) => code,
         (None, Err(failure)) => failure.report(),
-        // What went wrong did so because of the signal, if the command did not expect it.
+        // An error after a signal is a consequence of it, if the command did not expect the signal.
         (Some(_), _) => end(),
     }
 }
@@ -178,7 +178,7 @@ fn end() -> ! {
     std::process::exit(128 + signal().unwrap_or(SIGINT))
 }
 
-/// What an account tells, once nobody adds to it.
+/// The text of an account, once nobody adds to it.
 fn told(account: &mut Account) -> Option<String> {
     let begin = Instant::now();
     loop {

@@ -47,7 +47,7 @@ pub fn bar(total: usize, what: impl Into<String>) -> Bar {
     bar
 }
 
-/// What is left to do, once there is something to judge by.
+/// The remaining time, once there is something to judge by.
 fn left(state: &ProgressState, text: &mut dyn Write) {
     if state.pos() > 0 && state.len() > Some(state.pos()) {
         // Writing to a string cannot fail.

@@ -18,7 +18,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The platform that this was built for.
 const TARGET: &str = env!("CCNUMA_TARGET");
 
-/// What `--version` prints after the name: version, commit and target.
+/// The text of `--version` after the name: version, commit and target.
 pub fn version() -> &'static str {
     static LINE: LazyLock<String> = LazyLock::new(|| {
         let commit = if COMMIT.is_empty() { String::new() } else { format!("commit {COMMIT}, ") };
@@ -27,7 +27,7 @@ pub fn version() -> &'static str {
     &LINE
 }
 
-/// Of records that tell nothing of this computer.
+/// Provenance of records that tell nothing of this computer.
 pub fn of_software() -> Provenance {
     Provenance::of_software(VERSION, Some(COMMIT).filter(|commit| !commit.is_empty()))
 }
@@ -52,7 +52,7 @@ pub fn build() -> String {
     content.map_or(commit.clone(), |content| format!("{commit} {content}"))
 }
 
-/// Of what is measured on this computer from now on.
+/// Provenance of measurements on this computer from now on.
 pub fn of_host(inventory: &Inventory) -> Provenance {
     let told = |name: &str| profile::linux::told(&inventory.files, name);
     let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -74,7 +74,7 @@ pub fn of_this_computer() -> Result<Provenance, host::HostError> {
     Inventory::discover(&KernelFiles::live()).map(|inventory| of_host(&inventory))
 }
 
-/// Of what a trace tells: the computer that it was made on, then.
+/// Provenance of the records of a trace: of the computer on which it was taken, unless it is simulated.
 pub fn of_trace(preamble: &Preamble) -> Provenance {
     if preamble.simulated {
         return of_software();

@@ -97,7 +97,7 @@ fn run(language: Language, arguments: Vec<OsString>) -> Result<ExitCode, Failure
     compiler::run(language, SYMBOLS, ENCLOSED.as_ref(), arguments, tell).map(ExitCode::from).map_err(Failure::input)
 }
 
-/// What a command of this name is told first: `ccnuma-cc` and its like are subcommands, and so are links that are called as compilers.
+/// The words for which a command's name stands: `ccnuma-cc` and its like are subcommands, as are links called as compilers.
 ///
 /// # Errors
 /// It is called as a compiler that there is not.

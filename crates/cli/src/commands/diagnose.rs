@@ -158,7 +158,7 @@ impl RunFlags {
         self.cpus
     }
 
-    /// What only simulated machines heed is refused on this computer.
+    /// Flags that only simulated machines heed are refused on this computer.
     fn refuse_on_host(&self) -> Result<(), Failure> {
         let text = |value: &Option<u16>| value.map(|value| value.to_string());
         let given = [
@@ -184,7 +184,7 @@ impl RunFlags {
         Ok(variations)
     }
 
-    /// What is asked for, by flags.
+    /// The policies that flags ask for.
     fn varied(&self) -> impl Iterator<Item = Varied<'_>> {
         let own = [
             ("--placement", "placement", &self.placement),

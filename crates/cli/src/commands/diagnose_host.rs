@@ -15,9 +15,9 @@ use crate::failure::Failure;
 
 /// A program that was run on this computer.
 pub struct OnHost {
-    /// What was found.
+    /// The findings.
     pub found: Diagnosis,
-    /// What could be seen of it here, and what not and why.
+    /// The sources of the data: what they see of the program here, and what not and why.
     pub sight: Vec<SourceDescription>,
 }
 

@@ -216,7 +216,7 @@ mod tests {
         }
     }
 
-    /// Of two runs that were over the record of the second is torn: the first is taken, the second is run again.
+    /// The record of the second of two runs that were over is torn: the first is taken, the second is run again.
     #[test]
     fn runs_under_a_scheduler_go_on_where_a_journal_was_cut() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -109,25 +109,25 @@ impl Accesses {
 
 /// One exploration to be done.
 enum Job {
-    /// Of what processors like to do.
+    /// Any accesses of processors.
     Explore(Protocol, Config),
-    /// Of what a litmus test tells them to.
+    /// The accesses of a litmus test.
     Litmus(Protocol, Litmus),
-    /// Of nothing: random programs on a simulated machine.
+    /// No exploration: random programs on a simulated machine.
     Random(Box<RandomRun>),
 }
 
-/// What came of a job.
+/// Outcome of a job.
 struct Done {
     row: VerificationRow,
-    /// What `--stats` prints.
+    /// Text of `--stats`.
     statistics: String,
     /// How a property is broken.
     counterexample: Option<String>,
 }
 
 impl Job {
-    /// What its row is called.
+    /// The label of its row.
     fn label(&self) -> String {
         match self {
             Self::Explore(protocol, config) => {
@@ -214,7 +214,7 @@ impl VerifyCommand {
         Ok(expected)
     }
 
-    /// What is to be done, checked.
+    /// The jobs to do, checked.
     fn jobs(&self) -> Result<Vec<Job>, Failure> {
         if self.random.random {
             let runs = self.random.runs(self.protocol.as_deref(), self.lines, self.mutation.as_deref())?;

@@ -4,8 +4,8 @@
 //! again are kept beside it as `FILE.old`, as `perf record` does. Anything else is refused before work begins. `--force` replaces
 //! whatever is there. What is no regular file, such as `/dev/null` or a pipe, is written to as it is.
 //!
-//! What makes sense only as a whole is written aside and gets its name when it is complete; records and traces are written as they
-//! come, and are good for what they hold if the command ends early.
+//! Files that are useful only as a whole are written aside and get their names when they are complete; records and traces are
+//! written as they come, and are good for what they hold if the command ends early.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
@@ -47,11 +47,11 @@ pub struct Whole {
 enum Written {
     /// Beside the place where it belongs.
     Aside(NamedTempFile),
-    /// What is there is no regular file, and takes it at once.
+    /// The file of a device or pipe, which takes the bytes at once.
     There(File),
 }
 
-/// What is at a path.
+/// Kind of the file at a path.
 enum There {
     Nothing,
     Device,
@@ -95,7 +95,7 @@ impl Files {
     pub fn whole(self, flag: &str, path: &Path, kind: Kind) -> Result<Whole, Failure> {
         self.check(flag, path, kind)?;
         let refused = |error: io::Error| unwritable(flag, path, &error);
-        // What a link points to is replaced, not the link.
+        // The target of a link is replaced, not the link.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let written = match there(&path, kind) {
             There::Device => Written::There(File::create(&path).map_err(refused)?),

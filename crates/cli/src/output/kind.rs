@@ -1,4 +1,4 @@
-//! What kinds of files there are, and how one of ours is told from others.
+//! Kinds of files, and how one of ours is told from others.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -42,7 +42,7 @@ const LONGEST: u64 = 1 << 26;
 const TOML_MARK: &str = concat!("# written by ccnuma ", env!("CARGO_PKG_VERSION"), "\n");
 const ROFF_MARK: &str = concat!(".\\\" written by ccnuma ", env!("CARGO_PKG_VERSION"), "\n");
 const XML_MARK: &str = concat!("<!-- written by ccnuma ", env!("CARGO_PKG_VERSION"), " -->\n");
-/// What all versions' marks have in common.
+/// The common part of all versions' marks.
 const MARK: &[u8] = b"written by ccnuma ";
 
 /// An Arrow stream begins so, and its schema has this key if it is a trace.
@@ -54,7 +54,7 @@ const PARQUET: &[u8] = b"PAR1";
 const REFERENCES: &[u8] = b"ccnuma-references ";
 
 impl Kind {
-    /// What it is called.
+    /// The name of the kind.
     pub const fn name(self) -> &'static str {
         match self {
             Self::JsonLines(_) => "records in JSON lines",
@@ -78,7 +78,7 @@ impl Kind {
         }
     }
 
-    /// What it ends with, if that tells it from those of others.
+    /// The mark at its end, if that tells it from files of others.
     pub const fn mark(self) -> Option<&'static str> {
         match self {
             Self::Machine => Some(TOML_MARK),

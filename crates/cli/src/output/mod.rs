@@ -192,7 +192,7 @@ pub fn print(text: impl std::fmt::Display) -> Result<(), Failure> {
     write!(out, "{text}").and_then(|()| out.flush()).map_err(on_standard_output)
 }
 
-/// What is wrong with standard output.
+/// The failure for an error of standard output.
 fn on_standard_output(error: io::Error) -> Failure {
     match error.kind() {
         io::ErrorKind::BrokenPipe => Failure::Closed,

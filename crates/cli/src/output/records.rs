@@ -29,7 +29,7 @@ struct Shared<R: Row> {
     /// Rows whose turn has not come, by their place: an interruption writes them.
     early: BTreeMap<usize, Vec<R>>,
     table: Option<Table<R>>,
-    /// What the first destination that was given up died of.
+    /// The error of the first destination that was given up.
     failed: Option<String>,
 }
 
@@ -122,7 +122,7 @@ impl<R: Row + Clone + Send + 'static> Output<R> {
         self.shared().write(row)
     }
 
-    /// What is known of place `place` already, should the run be interrupted before its rows are written.
+    /// Keeps the rows of place `place` that are known already, in case the run is interrupted before its rows are written.
     pub fn note(&self, place: usize, rows: Vec<R>) {
         self.shared().early.insert(place, rows);
     }

@@ -1,4 +1,4 @@
-//! What instructions of users' programs cost that wait for one another, as gcc and clang compile them.
+//! Time of chains of dependent instructions in users' programs, as gcc and clang compile them.
 
 use crate::common::programs::{Built, compilers, figure};
 

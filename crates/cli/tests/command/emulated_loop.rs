@@ -37,7 +37,7 @@ struct Emulated {
 }
 
 impl Emulated {
-    /// What the command built for AArch64 prints when its arguments are the words of `line`.
+    /// The output of the command built for AArch64, whose arguments are the words of `line`.
     #[track_caller]
     fn run(&self, line: &str) -> String {
         let mut command = self.emulator.program("ccnuma", self.computer.root());
@@ -45,7 +45,7 @@ impl Emulated {
         printed(line, &command.output().expect("the emulator was there a moment ago"))
     }
 
-    /// What this computer's command prints in the same folder.
+    /// The output of this computer's command in the same folder.
     #[track_caller]
     fn run_here(&self, line: &str) -> String {
         let output = ccnuma_in(self.folder.path(), line);
@@ -65,8 +65,8 @@ impl Emulated {
     }
 }
 
-/// What a command has printed, once it has been found to measure everything and to end well. By an emulator's time a description need
-/// not be confirmed.
+/// The output of a command, which must have measured everything and ended well. By an emulator's time a description need not be
+/// confirmed.
 #[track_caller]
 fn printed(line: &str, output: &Output) -> String {
     let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));

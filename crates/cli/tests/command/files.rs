@@ -84,7 +84,7 @@ fn what_ccnuma_did_not_write_is_not_replaced() {
     assert!(fs::read_to_string(folder.path().join("notes.txt")).expect("there").contains("<svg"));
 }
 
-/// What only another run could give again is kept; what follows from it is replaced.
+/// Results that only another run could give again are kept; files that follow from them are replaced.
 #[test]
 fn results_of_an_earlier_run_are_kept() {
     let folder = tempfile::tempdir().expect("a folder");

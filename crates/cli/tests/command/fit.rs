@@ -5,7 +5,7 @@ use record::{Conditions, Format, Parameters, Provenance, Record, RecordWriter, U
 use serde_json::{Map, Value};
 use units::{Bytes, CpuId, NodeId};
 
-/// What `ccnuma line` printed in `directory`, once it has been found to end well.
+/// The output of `ccnuma line` in `directory`, which must end well.
 #[track_caller]
 fn printed_in(directory: &std::path::Path, line: &str) -> String {
     let output = ccnuma_in(directory, line);

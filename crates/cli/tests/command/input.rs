@@ -177,7 +177,7 @@ fn what_can_be_reproduced_is_listed_and_not_begun() {
     refused("reproduce prester --list", &["prester", "prestor/4.6"]);
 }
 
-/// What cannot be measured for one reason is told once, however many measurements that are.
+/// A reason for which measurements are impossible is told once, however many measurements they are.
 #[test]
 fn a_pool_without_pages_is_told_in_few_lines() {
     let line = "bench --suite hierarchy --quick --pages 16G --iterations 1 --array 64";

@@ -40,7 +40,7 @@ impl Installed {
         command
     }
 
-    /// What it prints, once it has ended well.
+    /// Its output, which must end well.
     fn printed(&self, words: &[&str]) -> String {
         let output = self.run(words);
         assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));

@@ -159,7 +159,7 @@ fn what_answers_at_once_ends_at_once() {
         ("verify origin --accesses all", TERM),
         ("bench -m stinger --suite all", INT),
     ] {
-        // What can be resumed has begun its file.
+        // A command that can be resumed has begun its file.
         let resumes = line.starts_with("reproduce");
         let ended = interrupted(line, signal, 0, |folder| !resumes || folder.join("flash.jsonl").exists());
         assert_eq!(ended.line().contains("--resume"), resumes, "{line}: {}", ended.line());
@@ -201,7 +201,7 @@ fn a_program_that_is_simulated_ends_too() {
     let built = ccnuma_in(folder.path(), "cc -O1 endless.c -o endless");
     assert!(built.status.success(), "{}", common::said(&built.stderr));
     let words = ["sim", "-m", "flash-4p", "--json=runs.jsonl", "--", "./endless"];
-    // Who has our standard output has ended if reading it has.
+    // The program that has our standard output has ended if reading it has.
     let ended = interrupted_in(folder, &words, TERM, 1, |_| true);
     assert!(ended.printed.starts_with("up\n") && ended.printed.contains("time breakdown"), "{}", ended.printed);
     assert!(

@@ -101,7 +101,7 @@ fn resolved(path: &Path) -> PathBuf {
     parts
 }
 
-/// What is wrong with the links of a page.
+/// The broken links of a page.
 fn broken(page: &Path) -> Vec<String> {
     let text = fs::read_to_string(page).expect("read");
     let here = page.parent().expect("a folder");

@@ -352,7 +352,7 @@ fn openmp_tells_its_settings_and_where_threads_are() {
     let output = run(folder.path(), &words, &variables);
     let told = printed(&output);
     assert!(told.starts_with("level 0% 8\n%0.3n 17\n"), "{told}");
-    // What OpenMP displays is the program's own, and not wrapped.
+    // Lines that OpenMP displays are the program's own, and not wrapped.
     let errors = String::from_utf8_lossy(&output.stderr);
     for line in ["  OMP_NUM_THREADS = '2'", "  OMP_PLACES = '{0-1},{4}'", "000 of 2 on 0-1", "001 of 2 on 4"] {
         assert!(errors.lines().any(|told| told == line), "{line}: {errors}");
@@ -400,7 +400,7 @@ fn counters_are_read_while_own_programs_run() {
     let words = [CCNUMA, "run", "-m", "arctic", "-s", "20us", "-o", "trace", "--json=rows", "--", "./program"];
     let output = run(built.folder.path(), &words, &[]);
     assert_eq!(printed(&output), "right\n", "the program's output is its own");
-    // Of its threads, and not of those that the machine has room for.
+    // Threads of the program are shown, and not all for which the machine has room.
     let told = complaints(&output);
     assert!(told.contains("arctic") && told.contains("\nt8 ") && !told.contains("\nt9 "), "{told}");
     let words = [CCNUMA, "info", "trace"];

@@ -43,7 +43,7 @@ fn chapters(folder: &Path, paths: &mut Vec<PathBuf>) {
     }
 }
 
-/// What becomes of an example here.
+/// Treatment of an example here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum How {
     /// It runs, in the order of this list.
@@ -175,7 +175,7 @@ fn command_lines() -> BTreeSet<String> {
         for (number, part) in document.text.split("```").enumerate() {
             match number % 2 {
                 0 => part.split('`').skip(1).step_by(2).for_each(|quoted| add(quoted, &mut found)),
-                // What stands after `$` is run.
+                // Lines after `$` are sessions, which are run.
                 _ => part.lines().for_each(|line| add(line, &mut found)),
             }
         }
@@ -186,7 +186,7 @@ fn command_lines() -> BTreeSet<String> {
 /// An example behind a `$`.
 struct Session {
     line: String,
-    /// What it prints, of which a line `...` stands for any; none if the text does not show it.
+    /// Its output, of which a line `...` stands for any; none if the text does not show it.
     printed: Vec<String>,
 }
 
@@ -264,7 +264,7 @@ fn every_example_is_understood() {
     let lines = EXAMPLES.iter().filter(|(_, how)| *how != Named).map(|(line, _)| (*line).to_owned());
     let shown = documents().iter().flat_map(sessions).map(|session| session.line).collect::<Vec<_>>();
     for line in lines.chain(shown) {
-        // What follows is for the compiler, or asks for help already.
+        // Arguments that follow are for the compiler, or ask for help already.
         if line.starts_with("cc ") || line.starts_with("help ") {
             continue;
         }
@@ -324,7 +324,7 @@ fn agrees(line: &str, expected: &[String], printed: &str) {
 fn runs_through(document: &Document) {
     let folder = folder();
     for session in sessions(document) {
-        // What is measured of this computer, and shown, takes a minute: see below.
+        // Measurements of this computer that are shown take a minute: see below.
         if session.printed.is_empty() || is_simulated(&session) {
             let printed = runs_well(folder.path(), &session.line);
             if !session.printed.is_empty() {

@@ -41,7 +41,7 @@ const COMMANDS: [(&str, &str); 25] = [
     ("dump", "dump t.arrows --all OUT"),
 ];
 
-/// What every command has written.
+/// The folder with the records of every command.
 fn written() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
@@ -68,7 +68,7 @@ fn records(name: &str) -> Vec<Value> {
     read(&format!("{name}.jsonl")).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-/// What is wrong with a record: nothing, if it is valid by the schema of its kind.
+/// The faults of a record: none, if it is valid by the schema of its kind.
 fn faults(schema: &Value, record: &Value) -> Vec<String> {
     let mut of_kind = schema.clone();
     of_kind.as_object_mut().expect("an object").remove("oneOf");

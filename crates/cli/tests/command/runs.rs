@@ -22,7 +22,7 @@ fn a_bench_record_has_the_fields_that_scripts_rely_on() {
     let text = printed(line);
     let fields = "machine experiment state home local remotes xhops yhops zhops unit min max median mean stdev n";
     let fields: Vec<&str> = fields.split(' ').collect();
-    // What came later stands behind.
+    // Fields that were added later stand behind.
     assert_eq!(names(&text)[..fields.len()], fields);
     let record = &records(&text)[0];
     let expected = [

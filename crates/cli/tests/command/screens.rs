@@ -1,4 +1,4 @@
-//! What people see fits the terminal: every subcommand in a quick form, at 80 and at 100 columns, without a line that is longer, and
+//! Screens fit the terminal: every subcommand in a quick form, at 80 and at 100 columns, without a line that is longer, and
 //! without escape sequences where there is no terminal.
 
 use std::fs;

@@ -70,8 +70,8 @@ fn near(found: f64, expected: f64, percent: f64, what: &str) {
     assert!(error.abs() <= percent, "{what}: {found:.0} against {expected:.0} MB/s ({error:+.1} %)");
 }
 
-/// What the program reaches is what the machine's memory gives to that mix of reads and writes, as `bench` measures it: with pages where
-/// they are used, with all of them on one node, and for one processor. Time calls tell simulated time.
+/// The bandwidth of the program is that of the machine's memory for that mix of reads and writes, as `bench` measures it: with
+/// pages where they are used, with all of them on one node, and for one processor. Time calls tell simulated time.
 #[test]
 fn a_loop_like_streams_reaches_the_bandwidth_of_its_mix() {
     let Some(compiler) = compilers().next() else { return };
@@ -158,7 +158,7 @@ fn a_program_that_initialises_its_data_in_one_thread_is_told_to_interleave() {
     assert!(gain > 20.0 && command.ends_with("numactl --interleave=all ./program 60000 2 serial"), "{gain} {command}");
     let variant = rows[0]["variant"].as_str().expect("a variant");
     assert!(variant.starts_with("small.toml+placement=round-robin"), "{variant}");
-    // What is advised is what the simulator says of that machine.
+    // The time that is advised is that of a simulation of that machine.
     let (_, record) = built.simulated(&format!("-m {variant}"), "8", &["60000", "2", "serial"]);
     assert_eq!(common::programs::figure(&record, "time_ns"), rows[0]["time_ns"].as_f64().expect("a time"));
     for tried in ["SNC on (SNC2)", "hardware prefetchers off", "all pages on node 0"] {

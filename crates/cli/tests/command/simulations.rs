@@ -126,7 +126,7 @@ fn protocols_are_compared_on_flash() {
     assert!(caches(&rows[0]) && !caches(&rows[3]));
 }
 
-/// What differs is where the lines are: nothing is shared, and the far ones take longer.
+/// Only the places of the lines differ: nothing is shared, and the far ones take longer.
 #[test]
 fn lines_of_a_neighbour_take_longer_than_local_ones() {
     let rows = records(&printed("sim -m arctic private --lines 200 --distance 0,32 --json"));

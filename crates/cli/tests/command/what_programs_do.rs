@@ -1,4 +1,4 @@
-//! What programs of users' own may do, and what is told of it: what is measured, what they read, what they wait for, and how they end.
+//! Programs of users' own, and what is told of them: the measured part, their input, their waits, and how they end.
 
 use crate::common::programs::{Built, CCNUMA, compilers, complaints, figure, installed, printed, run};
 use std::fs;

@@ -17,7 +17,7 @@ pub fn ccnuma(line: &str) -> Output {
     ccnuma_in(Path::new("."), line)
 }
 
-/// What it printed, once it has been found to end well.
+/// The output of a command line, which must end well.
 #[allow(dead_code, reason = "each test file uses what it needs")]
 pub fn printed(line: &str) -> String {
     let output = ccnuma(line);
@@ -28,7 +28,7 @@ pub fn printed(line: &str) -> String {
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-/// What a command said on standard error, with each message on a line of its own, as before the width of a terminal broke it.
+/// The messages of a command on standard error, each on a line of its own, as before the width of a terminal broke it.
 #[allow(dead_code, reason = "each test file uses what it needs")]
 pub fn said(errors: &[u8]) -> String {
     String::from_utf8_lossy(errors).replace("\n  ", " ")

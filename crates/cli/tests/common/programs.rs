@@ -35,7 +35,7 @@ pub fn run(folder: &Path, words: &[&str], variables: &[(&str, &str)]) -> Output 
     command.output().unwrap_or_else(|error| panic!("{program}: {error}"))
 }
 
-/// What a command printed, once it has been found to end well.
+/// The output of a command, which must have ended well.
 #[track_caller]
 pub fn printed(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -70,14 +70,14 @@ impl Built {
         Self::new("cc", source, &[&[format!("--ccnuma-compiler={compiler}").as_str()], flags].concat())
     }
 
-    /// What it prints on this computer.
+    /// Its output on this computer.
     #[track_caller]
     pub fn natively(&self, threads: &str, arguments: &[&str]) -> String {
         let words = [&["./program"], arguments].concat();
         printed(&run(self.folder.path(), &words, &[("OMP_NUM_THREADS", threads)]))
     }
 
-    /// What it prints on a simulated machine, and the record of the run.
+    /// Its output on a simulated machine, and the record of the run.
     #[track_caller]
     pub fn simulated(&self, options: &str, threads: &str, arguments: &[&str]) -> (String, String) {
         let mut words = vec![CCNUMA, "sim", "--json=record"];
@@ -127,7 +127,7 @@ impl Built {
     }
 }
 
-/// What a command complained of.
+/// The complaints of a command.
 pub fn complaints(output: &Output) -> String {
     super::said(&output.stderr)
 }

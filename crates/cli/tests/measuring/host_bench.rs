@@ -123,7 +123,7 @@ fn records_until(interrupted: Duration) -> usize {
     let output = child.wait_with_output().expect("it ends");
     let errors = said(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{errors}");
-    // What describes the computer is no result.
+    // The record that describes the computer is no result.
     let results = text_of(&file).lines().filter(|line| !line.contains("\"record\":\"computer\"")).count();
     let kept = format!("{results} records are in {}", file.display());
     let told = |line: &str| line.starts_with("interrupted: ") && (line.contains(&kept) || kept.starts_with("0 "));

@@ -26,7 +26,7 @@ const LISTENING: units::Duration = units::Duration(20_000_000_000);
 const SHORT_PAUSE: units::Duration = units::Duration(100_000_000);
 /// Rounds that are completed even if time is up.
 const FEWEST_ROUNDS: u32 = 3;
-/// What this computer's tables are called.
+/// The title of this computer's tables.
 const TITLE: &str = "this computer";
 /// An interruption keeps all samples of a measurement that has few, and all but one in so many of one that has many.
 const KEPT: usize = 32;
@@ -159,7 +159,7 @@ fn draw_curves(files: Files, records: &[Record], directory: &Path) -> Result<(),
     draw(files, directory, plots.chain(matrices).collect())
 }
 
-/// What is measured by which clock, and what this computer keeps from being measured.
+/// The computer and its clock, and notes on what disturbs or prevents measurements.
 fn headline(platform: &HostPlatform) -> String {
     let (inventory, clock) = (platform.inventory(), platform.clock());
     let mut lines = vec![

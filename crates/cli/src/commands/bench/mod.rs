@@ -115,7 +115,7 @@ impl BenchCommand {
         }
     }
 
-    /// What to measure how thoroughly, where nothing else is asked for as in `defaults`.
+    /// The scope of the measurements: that of `defaults`, where no flag asks for something else.
     fn scope(&self, defaults: Settings) -> Result<SuiteScope, Failure> {
         let mut scope = self.thoroughness.scope(defaults)?;
         self.array.apply(&mut scope.settings)?;

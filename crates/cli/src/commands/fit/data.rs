@@ -52,7 +52,7 @@ pub(super) fn read(files: &[PathBuf], flag: &MachineFlag, most_caches: Option<us
     Ok(Measured { name, records, provenance, system, identity, announced: Vec::new(), most_caches, computer })
 }
 
-/// What records tell of a machine that nobody described.
+/// The identity of a machine that nobody described, as far as records tell.
 fn unknown(name: &str, records: &[Record]) -> Identity {
     let nodes = records.iter().map(|record| u32::from(record.home.0) + 1).max().unwrap_or(1);
     let locals = records.iter().flat_map(|record| record.locals.iter().map(|cpu| u32::from(cpu.0) + 1));

@@ -13,13 +13,13 @@ use crate::failure::Failure;
 use crate::output::{Output, Whole, print};
 use crate::progress;
 
-/// What the simulated machine is called where it is written to no file.
+/// The name of the simulated machine where it is written to no file.
 const UNWRITTEN: &str = "described.toml";
 
 /// Describes the measured machine, into a file with its path if there is one, simulates the described machine on the same plans, and
 /// prints both side by side. Without a file, a machine that cannot be described from what was measured is not simulated, which is said.
 ///
-/// What the simulation does not confirm, in words; a description that is wanted is written nevertheless, and says so.
+/// Returns the disagreement with the simulation, in words; a description that is wanted is written nevertheless, and says so.
 ///
 /// # Errors
 /// When a description is wanted and the measurements do not suffice, or a file cannot be written.

@@ -91,9 +91,9 @@ struct Measured {
     provenance: Provenance,
     /// The machine, if it is described.
     system: Option<std::rc::Rc<System>>,
-    /// What a description needs beside measurements.
+    /// Facts that a description needs beside measurements.
     identity: Identity,
-    /// What the machine announces of the caches of its first processor.
+    /// The caches of the machine's first processor, as it announces them.
     announced: Vec<AnnouncedCache>,
     /// How many caches there are at most, if that is known.
     most_caches: Option<usize>,
@@ -234,7 +234,7 @@ fn title(model: Model) -> &'static str {
     }
 }
 
-/// What can be fitted, and why the rest cannot.
+/// Analyses of the models that can be fitted, and why the others cannot.
 fn analysed(models: &[Model], measured: &Measured) -> (Vec<Analysis>, Vec<String>) {
     let (mut analyses, mut failures) = (Vec::new(), Vec::new());
     for &model in models {
@@ -263,7 +263,7 @@ fn system_of(description: machine::Description) -> Result<std::rc::Rc<System>, F
     Systems::new(scope).add(description).map_err(Failure::input)
 }
 
-/// What a simulated machine is.
+/// The identity of a simulated machine.
 fn identity_of(description: &machine::Description) -> Identity {
     let topology = &description.topology;
     Identity {

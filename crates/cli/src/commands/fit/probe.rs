@@ -15,7 +15,7 @@ use super::{Measured, identity_of, system_of};
 use crate::failure::Failure;
 use crate::{progress, provenance};
 
-/// What the caches of a computer hold at least, as far as the probe cares: it goes far beyond that, and beyond the largest that is
+/// The least capacity of a computer's caches that the probe assumes: it goes far beyond that, and beyond the largest that is
 /// announced. Beside that, announced sizes decide nothing; their number is the most that is found.
 const HOST_CACHES: Bytes = Bytes::from_mib(32);
 /// The largest area on this computer, unless told otherwise.
@@ -74,7 +74,7 @@ pub(super) fn host(models: &[Model], largest: Option<Bytes>, most_caches: Option
     Ok(Measured { name, records, provenance, system: None, identity, announced, most_caches, computer: None })
 }
 
-/// What the kernel announces of the data caches of the processor that is measured.
+/// The data caches of the processor that is measured, as the kernel announces them.
 fn announced(platform: &HostPlatform) -> Vec<AnnouncedCache> {
     let cpu = platform.layout().cpus().next().unwrap_or_default();
     let of = |level| {
@@ -127,8 +127,8 @@ fn measure_windows(
     probe.run(platform, points, |_| bar.step()).map_err(Failure::run)
 }
 
-/// What the computer is, and how much of its memory the probe may use: half of what is free on the poorest node, and of what
-/// its control group leaves.
+/// The identity of the computer, and the memory that the probe may use: half of what is free on the poorest node, and of what its
+/// control group leaves.
 pub(super) fn surroundings(
     platform: &HostPlatform,
     largest: Option<Bytes>,

@@ -28,7 +28,7 @@ pub fn page(command: &Command) -> Page {
     Page::markdown("commands.md", &text)
 }
 
-/// What a command is, whole, else in short.
+/// The description of a command, the long one if there is one.
 fn about(command: &Command) -> String {
     command.get_long_about().or_else(|| command.get_about()).map(ToString::to_string).unwrap_or_default()
 }
@@ -37,7 +37,7 @@ fn short(command: &Command) -> String {
     command.get_about().map(ToString::to_string).unwrap_or_default()
 }
 
-/// What stands below a command's help: its examples, and rules.
+/// The text below a command's help: its examples, and rules.
 fn after(command: &Command) -> String {
     let text = command.get_after_long_help().or_else(|| command.get_after_help()).map(ToString::to_string);
     text.map_or_else(String::new, |text| block("text", &text))
@@ -102,7 +102,7 @@ fn spelled(argument: &Arg) -> String {
     }
 }
 
-/// What an argument means, its default, and the values that it takes.
+/// The meaning of an argument, its default, and the values that it takes.
 fn meaning(argument: &Arg) -> String {
     let help = argument.get_long_help().or_else(|| argument.get_help());
     let mut text = prose(&help.map(ToString::to_string).unwrap_or_default());

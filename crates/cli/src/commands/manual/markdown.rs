@@ -48,7 +48,7 @@ pub fn block(language: &str, text: &str) -> String {
     format!("```{language}\n{}\n```\n\n", text.trim_end())
 }
 
-/// What is shown when its heading is clicked.
+/// Text that is shown when its heading is clicked.
 pub fn folded(heading: &str, text: &str) -> String {
     format!("<details><summary>{}</summary>\n\n{text}\n</details>\n\n", prose(heading))
 }

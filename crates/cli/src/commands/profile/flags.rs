@@ -18,7 +18,7 @@ use crate::failure::Failure;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Nanoseconds<const BARE: u64>(pub u64);
 
-/// What a number without a unit is: milliseconds after `-s`, as for snrun, and seconds after `sar`, as for sar.
+/// The unit of a bare number: milliseconds after `-s`, as for snrun, and seconds after `sar`, as for sar.
 pub const MILLISECONDS: u64 = 1_000_000;
 pub const SECONDS: u64 = 1_000_000_000;
 
@@ -71,7 +71,7 @@ pub struct SelectionFlags {
 }
 
 impl SelectionFlags {
-    /// What is wanted.
+    /// The objects and metrics that the flags name.
     pub fn selection(&self) -> Selection {
         Selection {
             nodes: self.node.clone(),

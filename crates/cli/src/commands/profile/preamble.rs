@@ -1,4 +1,4 @@
-//! What stands before samples: machine, objects, metrics, and what is unavailable (Prestor 2001, Figures 5.3 and 5.5).
+//! The preamble of samples: machine, objects, metrics, and what is unavailable (Prestor 2001, Figures 5.3 and 5.5).
 
 use std::fmt::Write;
 
@@ -51,7 +51,7 @@ pub fn text<'a>(
     text
 }
 
-/// What the sources count, and what is unavailable and why, a line each.
+/// Data that the sources provide, and data that are unavailable and why, a line each.
 pub fn sight(sources: &[SourceDescription]) -> String {
     let mut text = String::new();
     for sees in sources.iter().flat_map(|source| &source.sees) {
@@ -64,7 +64,7 @@ pub fn sight(sources: &[SourceDescription]) -> String {
     text
 }
 
-/// What is unavailable, in one line.
+/// Data that are unavailable, in one line.
 pub fn hidden(sources: &[SourceDescription]) -> String {
     let hidden: Vec<&str> = sources.iter().flat_map(|source| &source.blind).map(|blind| blind.what.as_str()).collect();
     match hidden.is_empty() {

@@ -87,7 +87,7 @@ impl RunCommand {
         let begun = || self.sampler.move_there(&inventory);
         let watched = watched::watch(&self.command, &mut sources, &mut sampler, &mut writer, begun, || {})?;
         let whole = watched.written.and_then(|()| finished(writer));
-        // What is there of a trace that could not be written to its end is told, too.
+        // A trace that could not be written to its end is told, too, as far as it goes.
         match (super::flags::open(&path), &whole) {
             (Ok(trace), _) => self.tell(&trace, &path, &declared, &selection, &mut output, true)?,
             (Err(failure), Ok(())) => return Err(failure),

@@ -28,7 +28,7 @@ pub struct Screen<B: Backend> {
     ours: bool,
 }
 
-/// What is shown.
+/// State of the screen.
 struct State {
     title: String,
     selection: Selection,

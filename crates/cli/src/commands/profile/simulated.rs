@@ -31,7 +31,7 @@ pub struct SimulatedRun<'a> {
     pub sample_ns: Option<u64>,
     /// The processor that reads counters and pays for it.
     pub reader: Option<CpuId>,
-    /// What is wanted.
+    /// The objects and metrics that are wanted.
     pub selection: Selection,
     /// The metrics that are declared.
     pub declared: Vec<Metric>,
@@ -41,7 +41,7 @@ pub struct SimulatedRun<'a> {
 
 /// A run that has ended.
 pub struct Recorded {
-    /// What to show of it.
+    /// The objects and metrics to show.
     pub shown: Selection,
     /// The status that a program of the user's own ended with, and zero or one for whether another found its results right.
     pub status: i32,
@@ -122,7 +122,7 @@ impl SimulatedRun<'_> {
         Ok(all.into_iter().filter(of_others).map(|resolved| resolved.metric.name).collect())
     }
 
-    /// What was asked for; of threads, all of them if a metric of theirs was asked for and none of them was named.
+    /// The selection to show, with all threads if a metric of theirs was asked for and none of them was named.
     fn shown(&self, machine: &Description, threads: usize) -> Result<Selection, Failure> {
         let all = profiling::metrics(machine, &self.declared).map_err(Failure::input)?;
         let mut shown = self.selection.clone();
@@ -145,7 +145,7 @@ fn load(machine: &str) -> Result<Description, Failure> {
     experiments::variant::load(machine).map_err(|error| Failure::input(format!("-m {machine}: {error}")))
 }
 
-/// What was asked for that there is not, or what has failed.
+/// The failure of a run: one of its input, where something was asked for that there is not.
 fn failure(error: ExperimentError) -> Failure {
     match error {
         ExperimentError::Policy { .. }

@@ -1,4 +1,4 @@
-//! What a trace comes to: metrics over each object's life, and the line of times.
+//! Summary of a trace: metrics over each object's life, and the line of times.
 
 use profile::selection::Selection;
 use record::SampleRow;

@@ -20,7 +20,7 @@ const GRACE: Duration = Duration::from_secs(1);
 /// How long a program is left alone of which nothing is read any more.
 const NAP: Duration = Duration::from_millis(20);
 
-/// What stands before the samples of `command`.
+/// The preamble of the samples of `command`.
 pub fn preamble(
     files: &KernelFiles,
     inventory: &Inventory,

@@ -34,7 +34,7 @@ impl ParameterFlags {
     }
 }
 
-/// What is to be varied, and the values.
+/// A policy or parameter to vary, and the values.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Variation {
     /// A policy, or a parameter of machines.
@@ -74,7 +74,7 @@ const HEADING: &str = "Parameters of programs (ccnuma sim --list)";
 /// Characters in a line of names.
 const LINE: usize = 96;
 
-/// Of `ccnuma sim`.
+/// Examples of `ccnuma sim`.
 pub const EXAMPLES: &str = "Examples:
   ccnuma sim --list                              programs and their parameters
   ccnuma sim -m arctic migratory                 on all 64 processors of arctic

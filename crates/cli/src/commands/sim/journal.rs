@@ -1,4 +1,4 @@
-//! What an interrupted sweep leaves behind: the records of runs that had finished, in whatever order they did.
+//! The journal that an interrupted sweep leaves behind: the records of runs that had finished, in whatever order they did.
 //!
 //! Records come to the file of `--json` in the order of the runs, so those of runs that finish early wait for others. Meanwhile
 //! they stand in a file beside it, `FILE.part`, which goes when all runs are over. Either file may end in the middle of a line.
@@ -20,7 +20,7 @@ use crate::{progress, provenance};
 pub struct Journal {
     /// By the keys of their runs, which tell the software as well.
     known: HashMap<RunKey, SimulationRow>,
-    /// What records are to tell.
+    /// Detail of the records.
     detail: Detail,
     /// Where new ones go, and the writer; none if there is no file of results.
     part: Option<(PathBuf, Mutex<Part>)>,
@@ -52,7 +52,7 @@ impl Journal {
         if resume {
             let software = provenance::commit();
             for file in [results, &part] {
-                // What another version or for another question wrote stays out of the new journal, whose records are this software's.
+                // Records of another version or for another question stay out of the new journal: its own are this version's.
                 let own = |(key, row): &(RunKey, SimulationRow)| {
                     *key == RunKey::of_simulation(&software, detail, &row.identity())
                 };
@@ -63,7 +63,7 @@ impl Journal {
         if !resume {
             files.make_room("--json", &part, kind)?;
         }
-        // What is known is safe in the new journal before the old files are touched.
+        // The known records are safe in the new journal before the old files are touched.
         let new = beside(results, "part.new");
         let file = Files { force: true }.stream("--json", &new, kind)?;
         let mut writer = RecordWriter::new(Format::JsonLines, file, provenance::of_software());

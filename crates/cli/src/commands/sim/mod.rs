@@ -189,7 +189,7 @@ impl SimCommand {
         })
     }
 
-    /// What runs are varied in, by flags of their own or by `--vary`.
+    /// Variations of the runs, by flags of their own or by `--vary`.
     fn variations(&self) -> Result<Variations, Failure> {
         let mut variations = Variations::default();
         for Varied { flag, key, values } in self.varied() {
@@ -198,7 +198,7 @@ impl SimCommand {
         Ok(variations)
     }
 
-    /// What is asked for, by flags of its own or by `--vary`.
+    /// The policies and parameters that are varied, by flags of their own or by `--vary`.
     fn varied(&self) -> impl Iterator<Item = Varied<'_>> {
         let own = [
             ("--protocol", "protocol", &self.protocol),
@@ -227,7 +227,7 @@ impl SimCommand {
 /// The value of flags without one.
 static YES: LazyLock<[String; 1]> = LazyLock::new(|| ["true".to_owned()]);
 
-/// What a flag varies, and the values.
+/// A policy or parameter that a flag varies, and the values.
 pub(super) struct Varied<'a> {
     pub flag: &'a str,
     pub key: &'a str,
@@ -303,7 +303,7 @@ fn recorded(simulations: Vec<Simulation>, recording: Option<&Whole>) -> Vec<Simu
     }
 }
 
-/// What is shown meanwhile.
+/// The label of the progress bar.
 fn what(simulations: &[Simulation]) -> String {
     match simulations {
         [one] => format!("{} on {}", one.workload().name(), one.description().name),

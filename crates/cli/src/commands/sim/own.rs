@@ -117,7 +117,7 @@ enum Ended {
     Interrupted,
 }
 
-/// What all runs have in common.
+/// Settings that all runs have in common.
 #[derive(Default)]
 pub struct Common {
     /// How threads meet, take locks and are scheduled, if all runs have it alike.
@@ -256,7 +256,7 @@ impl OwnFlags {
                 }
                 Ok((row, answer))
             }
-            // What was asked for cannot be had: the program has not begun.
+            // The request cannot be met: the program has not begun.
             (None, Some(error)) if answer.status == 2 => Err(Failure::input(error)),
             (_, error) => {
                 let problem = error.unwrap_or_else(|| "no record was written".to_owned());
@@ -265,7 +265,7 @@ impl OwnFlags {
         }
     }
 
-    /// What is asked of the program's runtime.
+    /// The request to the program's runtime.
     fn request(&self, launch: &Launch, machine: &Description, cpus: Option<u16>, common: &Common) -> Request {
         Request {
             program: launch.name(),
@@ -358,7 +358,7 @@ pub fn ending_early(launch: Launch) -> Launch {
     launch.interrupted(move || itself.is_interrupted())
 }
 
-/// What a lock guards, whoever has panicked.
+/// The data that a lock guards, whoever has panicked.
 fn entered<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -386,8 +386,7 @@ fn on(launch: &Launch, machine: &Description, cpus: Option<u16>) -> Result<Launc
     Ok(launch.on(processors.len()))
 }
 
-/// What an own program lost, by the names that it has for its data, and what follows from it. What cannot be told is said on
-/// standard error.
+/// The diagnosis of an own program, by the names that it has for its data. Names that are lacking are noted on standard error.
 ///
 /// # Errors
 /// When the program's file cannot be read.
@@ -399,7 +398,7 @@ pub fn named(row: SimulationRow, told: Attribution, launch: &Launch) -> Result<D
     Ok(diagnosis)
 }
 
-/// What of a program was measured that does not say so itself, and how much was left out.
+/// The measured part of a program that does not name one itself, and how much was left out.
 fn left_out(row: &SimulationRow) -> Option<String> {
     let advice = "ccnuma_roi_begin() and ccnuma_roi_end() of ccnuma.h select another part";
     match row.measured.as_deref() {

@@ -139,7 +139,7 @@ impl RandomRun {
         Ok(machines(protocol, None, servers::CORES)?.into_iter().next_back().map(run))
     }
 
-    /// What its row is called.
+    /// The label of its row.
     pub fn label(&self) -> &str {
         &self.label
     }

@@ -212,7 +212,7 @@ impl Modules {
     }
 }
 
-/// What a path names: a module, or an item of it.
+/// The target of a path: a module, or an item of it.
 struct Found {
     module: Vec<String>,
     item: bool,

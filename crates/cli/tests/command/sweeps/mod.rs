@@ -81,7 +81,7 @@ fn finished(folder: &Path) -> usize {
     entries.filter(|entry| entry.file_name().to_string_lossy().ends_with(".jsonl")).count()
 }
 
-/// What a sweep leaves: the table, and both files.
+/// Results of a sweep: the table, and both files.
 #[derive(PartialEq, Eq)]
 struct Results {
     table: String,

@@ -110,7 +110,7 @@ impl Slurm {
         self.daemons.push(command.spawn().expect("it starts"));
     }
 
-    /// What a command prints.
+    /// The output of a command.
     fn told(&self, program: &str, words: &[&str]) -> String {
         let output = self.command(program).args(words).output().expect("it starts");
         String::from_utf8_lossy(&output.stdout).into_owned()
