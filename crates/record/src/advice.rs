@@ -1,4 +1,4 @@
-//! What another setting of a machine, of memory placement or of threads would gain.
+//! Gains of other settings of a machine, of memory placement or of threads.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

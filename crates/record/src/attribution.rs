@@ -108,7 +108,7 @@ impl Losses<u64> {
     }
 }
 
-/// What a processor lost at a line, from a place of the program.
+/// Losses of a processor at a line, from a place of the program.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct LineLoss {
     /// The processor.
@@ -140,7 +140,7 @@ pub fn first_used(line: u64, written: u32, read: u32) -> u64 {
 /// A stretch of memory with a name: an array, a global variable, what was allocated at some place, a stack.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct DataObject {
-    /// What the program calls it.
+    /// Its name in the program.
     pub name: String,
     /// Address of its first byte.
     pub start: u64,
@@ -162,7 +162,7 @@ pub struct PageHome {
     pub toucher: Option<CpuId>,
 }
 
-/// What a place of the program is.
+/// A place of the program in its source.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct SourceLine {
     /// The function, if it has a name.
@@ -200,10 +200,10 @@ pub struct ThreadTime {
     pub spent_ns: BTreeMap<String, f64>,
     /// How often it changed processors.
     pub migrations: u64,
-    /// Of these, how often it changed nodes, as far as that was seen.
+    /// Those of the changes that led to another node, as far as that was seen.
     #[serde(default)]
     pub node_moves: u64,
-    /// What it is called, where processors are not what counts: on a real computer each thread has a number of its own as if it had a
+    /// Its name, where processors are not what counts: on a real computer each thread has a number of its own as if it had a
     /// processor.
     #[serde(default)]
     pub title: Option<String>,
@@ -228,7 +228,7 @@ pub struct Attribution {
     pub objects: Vec<DataObject>,
     /// The pages at which something was lost, by address.
     pub pages: Vec<PageHome>,
-    /// What was lost, by processor and line.
+    /// Losses, by processor and line.
     pub losses: Vec<LineLoss>,
     /// Places of the program, by their addresses.
     pub sites: BTreeMap<u64, SourceLine>,
@@ -243,7 +243,7 @@ pub struct Attribution {
     /// Mechanisms by which the machine's nodes could keep, move or copy pages, and do not: words that add them to its name.
     #[serde(default)]
     pub page_mechanisms: Vec<String>,
-    /// What of the evidence for a diagnosis is not there, and why.
+    /// Missing evidence for a diagnosis, and why it is missing.
     #[serde(default)]
     pub unseen: BTreeMap<Evidence, String>,
 }
@@ -254,7 +254,7 @@ impl Attribution {
         self.time_ns * self.threads.len() as f64
     }
 
-    /// What a processor, or the thread that stands for one, is called.
+    /// The name of a processor, or of the thread that stands for one.
     pub fn who(&self, cpu: CpuId) -> String {
         let title = self.threads.iter().find(|thread| thread.cpu == cpu).and_then(|thread| thread.title.clone());
         match title {
@@ -266,8 +266,8 @@ impl Attribution {
         }
     }
 
-    /// What a place of the program is called: file and line, else function, else its address; and the function, if it is known. Of what
-    /// the compiler has made part of other functions those come first: `fft.cc:120 > complex.h:33`.
+    /// The name of a place of the program: file and line, else function, else its address; and the function, if it is known.
+    /// Functions that the compiler has inlined follow their callers: `fft.cc:120 > complex.h:33`.
     pub fn describe(&self, site: u64) -> (String, String) {
         let Some(known) = self.sites.get(&site) else { return (format!("{site:#x}"), String::new()) };
         let chain = || known.callers.iter().rev().chain([known]);
@@ -287,7 +287,7 @@ impl Attribution {
         (at < self.objects[last].start + self.objects[last].bytes).then_some(last)
     }
 
-    /// What is known of the page of an address.
+    /// The page of an address, if it is known.
     pub fn page_at(&self, at: u64) -> Option<&PageHome> {
         let start = at - at % self.page_bytes;
         self.pages.binary_search_by_key(&start, |page| page.start).ok().map(|found| &self.pages[found])
@@ -298,7 +298,7 @@ impl Attribution {
         self.threads.iter().find(|thread| thread.cpu == cpu).map(|thread| thread.node)
     }
 
-    /// What was lost at each of its objects, those of one name together: what lost most comes first.
+    /// Losses at each of its objects, those of one name together: the largest come first.
     pub fn by_object(&self) -> Vec<RegionStatistics> {
         let mut found: BTreeMap<&str, RegionStatistics> = BTreeMap::new();
         for object in &self.objects {

@@ -42,7 +42,7 @@ pub struct Conditions {
     pub disturbances: Option<String>,
 }
 
-/// What happened to a thread while it was timed. All zero: nothing is known to have disturbed it.
+/// Events that disturbed a thread while it was timed. All zero: nothing is known to have disturbed it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Disturbance {
     /// How often the kernel ran something else in its place.

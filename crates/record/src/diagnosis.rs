@@ -1,4 +1,4 @@
-//! What keeps a program from being faster, and what would help.
+//! Findings of a diagnosis: why a program is not faster, and what would help.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

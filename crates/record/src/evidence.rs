@@ -1,4 +1,4 @@
-//! What a diagnosis can rest on: kinds of evidence, of which a simulator gives all and a computer those that it has.
+//! Kinds of evidence for a diagnosis, of which a simulator gives all and a computer those that it has.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Evidence {
-    /// What loads and stores cost, at which data, and why they missed.
+    /// Costs of loads and stores, at which data, and why they missed.
     Misses,
-    /// What refills of the translation buffer cost.
+    /// Costs of refills of the translation buffer.
     Translation,
     /// Which threads touch which pages, first and later.
     Touches,

@@ -63,7 +63,7 @@ pub enum TopologyPart {
     Route,
     /// How far one node is from another by firmware's table (SLIT): `at`, `to` and `distance`.
     Distance,
-    /// What firmware says about the way from a node with the processors `cpus` (`at`) to the memory of another (`to`).
+    /// Firmware's figures of the way from a node with the processors `cpus` (`at`) to the memory of another (`to`).
     Access,
     /// A cache in front of a node's memory.
     SideCache,

@@ -100,7 +100,7 @@ pub struct Record {
     /// All requesting processors, the first included.
     #[schemars(with = "Vec<u16>")]
     pub locals: Vec<CpuId>,
-    /// What the experiment was measured at; its fields are columns of the record.
+    /// The parameters of the experiment; its fields are columns of the record.
     #[serde(flatten)]
     pub parameters: Parameters,
     /// Under which conditions it was measured; its fields are columns of the record.

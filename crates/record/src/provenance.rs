@@ -8,7 +8,7 @@ use crate::Row;
 /// The version of the schema of records: another one means that a column was renamed, removed, or changed its type or unit.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// What every record tells of its origin, in fields behind its own.
+/// Origin of a record, in fields behind its own.
 ///
 /// The fields of the computer are absent (`null`) in what was simulated or only computed, in which equal runs give equal bytes on
 /// every computer.
@@ -33,7 +33,7 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    /// Of a run that tells nothing of the computer that it is on.
+    /// Provenance of a run that tells nothing of the computer that it is on.
     pub fn of_software(version: &str, commit: Option<&str>) -> Self {
         Self {
             schema: SCHEMA_VERSION,

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 
 use crate::{ComputerRow, DescriptionRow, Provenance, Row, SCHEMA_VERSION};
 
-/// What a file of results holds.
+/// Contents of a file of results.
 #[derive(Clone, Debug)]
 pub struct Contents<R> {
     /// Its records of one kind, each with its origin.
@@ -22,11 +22,11 @@ pub struct Contents<R> {
 pub struct ReadError {
     /// Its number, from 1.
     pub line: usize,
-    /// What is the matter with it.
+    /// The problem with it.
     pub problem: String,
 }
 
-/// What every record tells of itself.
+/// Fields that every record has.
 #[derive(Deserialize)]
 struct Kind {
     record: String,
@@ -34,7 +34,7 @@ struct Kind {
     provenance: Provenance,
 }
 
-/// What is asked first, so that records of another schema are named as such.
+/// The schema's version, read first, so that records of another schema are named as such.
 #[derive(Deserialize)]
 struct Schema {
     schema: Option<u32>,

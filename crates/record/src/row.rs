@@ -1,4 +1,4 @@
-//! What the writers need to know of a record: its kind, and its columns, in order.
+//! Records as the writers need them: their kind, and their columns, in order.
 
 use schemars::JsonSchema;
 use serde::Serialize;

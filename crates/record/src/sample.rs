@@ -1,4 +1,4 @@
-//! What a profiler saw of an object at a moment.
+//! Samples: values of an object's metrics at a moment, as a profiler saw them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

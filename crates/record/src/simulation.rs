@@ -127,7 +127,7 @@ impl SimulationRow {
         self.threads != self.cpus && self.threads != 0
     }
 
-    /// What the run is one of: runs that agree in this are equal in all else. It has no lines.
+    /// The identity of the run, in one line: runs that agree in it are equal in all else.
     pub fn identity(&self) -> String {
         let parameters: Vec<_> = self.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let Self { program, machine, machine_digest, protocol, cpus, placement, scheduler, .. } = self;

@@ -1,4 +1,4 @@
-//! What a user should know about a result that is nevertheless valid: typed, each with advice.
+//! Warnings that a user should know about a result that is nevertheless valid: typed, each with advice.
 
 use std::fmt;
 
@@ -40,7 +40,7 @@ pub enum Warning {
     Disturbed {
         /// How many of them.
         kept: u64,
-        /// Of how many samples.
+        /// The number of samples.
         n: u64,
         /// All that happened to them.
         disturbance: Disturbance,
@@ -60,13 +60,13 @@ pub enum Warning {
     StateDoubtful {
         /// The state.
         state: String,
-        /// What the check found.
+        /// The result of the check.
         found: String,
     },
 }
 
 impl Warning {
-    /// What to do about it.
+    /// Advice about it.
     pub fn advice(&self) -> String {
         match self {
             Self::RestartUnsettled { .. } => "increase --max-work or --bound until the search converges".to_owned(),

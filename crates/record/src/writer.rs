@@ -38,7 +38,7 @@ pub enum WriteError {
 impl From<csv::Error> for WriteError {
     fn from(error: csv::Error) -> Self {
         match error.kind() {
-            // What went wrong is the destination's, whatever the format.
+            // An error of input or output is the destination's, whatever the format.
             csv::ErrorKind::Io(_) => Self::Io(error.into()),
             _ => Self::Csv(error),
         }

@@ -138,7 +138,7 @@ fn origin() -> Provenance {
     Provenance::of_software("0.1.0", Some("0123abc"))
 }
 
-/// What is behind the fields of a record of a kind in CSV.
+/// The fields behind those of a record of a kind in CSV.
 fn behind(kind: &str) -> String {
     format!(",{kind},1,0.1.0,0123abc,,,,,")
 }
@@ -273,7 +273,7 @@ fn keys_that_the_first_record_has_not_are_expected_or_refused() {
     assert!(error.to_string().ends_with("no column parameters.points"), "{error}");
 }
 
-/// What a line of a kind is by the schema, its `$ref`s followed one step.
+/// The schema of a field of a kind of record, its `$ref`s followed one step.
 fn property<'a>(schema: &'a Value, kind: &str, name: &str) -> &'a Value {
     let property = &schema["$defs"][kind]["properties"][name];
     let alternatives = property["anyOf"].as_array().into_iter().flatten();
@@ -437,7 +437,7 @@ fn a_full_destination_is_an_error_and_keeps_what_it_has() {
 }
 
 proptest! {
-    /// What was written is read back as it was, whatever the roles and figures.
+    /// Records are read back as they were written, whatever the roles and figures.
     #[test]
     fn records_survive_json(
         locals in prop::collection::vec(any::<u16>().prop_map(CpuId), 1..5),
