@@ -15,7 +15,7 @@ const FEW: f64 = 0.25;
 /// Misses cost so many times as much as hits, or nothing can be told.
 const APART: f64 = 1.5;
 
-/// What the owner's own loads said after the state had been prepared.
+/// Verdict on a prepared state, from the latencies of the owner's own loads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Verdict {
     owner: CpuId,

@@ -1,4 +1,4 @@
-//! What every platform must satisfy, in one call: each implementation's tests make it.
+//! Requirements of every platform, in one call: each implementation's tests make it.
 
 use units::{Bytes, CpuId, NodeId};
 

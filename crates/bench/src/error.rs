@@ -1,4 +1,4 @@
-//! What can go wrong before an experiment starts, and while it runs.
+//! Errors of an experiment, before it starts and while it runs.
 
 use crate::platform::PlatformError;
 
@@ -11,9 +11,9 @@ pub struct PlanError {
     pub flag: &'static str,
     /// The value it was given; `(none)` if it is missing.
     pub value: String,
-    /// What is wrong with it.
+    /// The problem with the value.
     pub problem: String,
-    /// What would have been accepted.
+    /// Values that are accepted.
     pub accepted: String,
 }
 

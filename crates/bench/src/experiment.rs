@@ -65,7 +65,7 @@ pub enum Experiment {
     P3Rmw,
 }
 
-/// What the requester asks of the home, as far as the preparation must know.
+/// Request of the requester at the home, as far as the preparation must distinguish it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
     /// READ or RDSH: a copy to read.
@@ -137,7 +137,7 @@ impl Experiment {
         }
     }
 
-    /// What it asks of the home.
+    /// Its request at the home.
     pub fn request(self) -> Request {
         match self {
             Self::BwRead

@@ -1,4 +1,4 @@
-//! What experiments range over: elements of arrays, chunks of regions, lines in play; and which of them are possible.
+//! Extents of experiments: elements of arrays, chunks of regions, lines in play; and which of them are possible.
 
 use units::Bytes;
 

@@ -93,7 +93,7 @@ impl Course<'_> {
         self.cpus.iter().enumerate().map(task).collect()
     }
 
-    /// What all requesters but the first do.
+    /// The kernel of all requesters but the first.
     fn traffic(&self) -> Kernel {
         let Traffic { reads, writes, pause } = self.plan.settings.traffic;
         match self.plan.experiment {

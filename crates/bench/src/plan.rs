@@ -7,7 +7,7 @@ use units::{Bytes, CpuId, NodeId};
 use crate::state::names;
 use crate::{Experiment, Layout, PlanError, Request, RestartSearch, Series, State, extent};
 
-/// Who takes part, and where the lines are.
+/// Processors that take part, and the home of the lines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
     /// The node whose memory holds the lines.
@@ -67,7 +67,7 @@ pub struct Settings {
     pub check: bool,
 }
 
-/// What a processor loads the memory with: loads, stores, and cycles of idling in turn.
+/// Traffic of a processor that loads the memory: loads, stores, and cycles of idling in turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Traffic {
     /// Loads in a row.
@@ -124,7 +124,7 @@ impl Settings {
 /// One experiment, ready to run. Plain data: plans can be listed, sent to other threads and run in any order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// What is measured.
+    /// The experiment.
     pub experiment: Experiment,
     /// The state prepared before each measurement.
     pub state: State,

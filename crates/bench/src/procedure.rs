@@ -14,7 +14,7 @@ pub(crate) trait Procedure: Sync {
     fn measure(&self, collected: &mut Collected, platform: &mut dyn Platform, count: u32) -> Result<(), BenchError>;
 }
 
-/// What was measured in one chunk of a mapped region.
+/// Samples of one chunk of a mapped region.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Chunk {
     /// Where in the region it begins.
@@ -23,7 +23,7 @@ pub(crate) struct Chunk {
     pub(crate) samples: Vec<f64>,
 }
 
-/// What has been measured of a plan so far.
+/// Measurements of a plan so far.
 #[derive(Clone, Debug)]
 pub(crate) struct Collected {
     /// The plan.
@@ -34,13 +34,13 @@ pub(crate) struct Collected {
     pub(crate) curves: Vec<RestartCurve>,
     /// The map, if it is one.
     pub(crate) map: Vec<Chunk>,
-    /// What disturbed the samples that were taken again.
+    /// Disturbances of the samples that were taken again.
     pub(crate) repeated: Vec<Disturbance>,
-    /// What disturbed those that had to be kept.
+    /// Disturbances of those that had to be kept.
     pub(crate) kept: Vec<Disturbance>,
     /// The conditions of the first sample.
     pub(crate) conditions: Option<Conditions>,
-    /// What one should know about the result.
+    /// Warnings about the result.
     pub(crate) warnings: Vec<Warning>,
     /// The next part of an array too large to be measured at once.
     next_part: u64,
@@ -89,7 +89,7 @@ impl Collected {
         }
     }
 
-    /// What `attempt` gives, at the second try if something disturbed the first: for parts of a sample, too many to repeat
+    /// The result of `attempt`, at the second try if something disturbed the first: for parts of a sample, too many to repeat
     /// each as often as samples.
     pub(crate) fn twice<T>(
         &mut self,

@@ -10,7 +10,7 @@ const MOST_SEARCHES: u32 = 3;
 /// Arrays larger than this take as long as searches.
 const LARGE: Bytes = Bytes::from_mib(64);
 
-/// What became of one of the trials.
+/// A trial that failed.
 #[derive(Debug)]
 pub struct Failed {
     /// Its number among the trials.

@@ -11,11 +11,11 @@ pub(crate) struct Sample {
     pub(crate) values: Vec<f64>,
     /// The bandwidth of the traffic beside it.
     pub(crate) traffic_mb_per_s: Option<f64>,
-    /// What disturbed any of them.
+    /// Disturbances of all of them together.
     pub(crate) disturbance: Disturbance,
 }
 
-/// What disturbed any of the tasks.
+/// Disturbances of all tasks together.
 pub(crate) fn disturbance(measurements: &[Measurement]) -> Disturbance {
     measurements.iter().fold(Disturbance::default(), |all, measurement| all.and(measurement.disturbance))
 }

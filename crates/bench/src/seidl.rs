@@ -7,7 +7,7 @@ use units::{Bytes, CpuId, NodeId};
 use crate::platform::{Kernel, Layout, Measurement, Phase, Platform, Region, Task};
 use crate::{BenchError, PlanError, State};
 
-/// What the experiment is called in records, before area and window.
+/// The name of the experiment in records, before area and window.
 pub const EXPERIMENT: &str = "seidl";
 
 /// The windows of the paper (Seidl 1997, section 2).
@@ -59,7 +59,7 @@ pub struct Probe {
     pub memory: Vec<(NodeId, Bytes)>,
     /// Samples of each point.
     pub samples: u32,
-    /// What the largest cache may hold: so much of an area is touched in order before a sample, so that the cache has it.
+    /// An upper bound of the largest cache: so much of an area is touched in order before a sample, so that the cache has it.
     pub caches: Bytes,
     /// Bytes that the windows of a sample amount to. The paper's are 1.024e10, against the resolution of its clock.
     pub sample: Bytes,

@@ -16,14 +16,14 @@ use crate::{BenchError, Experiment, Layout, Plan, State, area, check, extent, gr
 /// for the shared-resource experiments, which vary by up to 5 % (Prestor 2001 section 4.3.1).
 const SCATTER_PCT: f64 = 5.0;
 
-/// What became of a plan.
+/// Outcome of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The plan.
     pub plan: Plan,
     /// Its result. With several requesters a bandwidth is the sum of theirs, a latency their mean, sample by sample.
     pub record: Record,
-    /// What was measured beside it: the bandwidth of the traffic under which a latency was measured.
+    /// The measurement beside it: the bandwidth of the traffic under which a latency was measured.
     pub companion: Option<Record>,
     /// A map, a record a chunk, if it was one.
     pub map: Vec<Record>,
@@ -31,7 +31,7 @@ pub struct Outcome {
     pub samples: Vec<Vec<f64>>,
     /// The curve, if it was a restart search.
     pub restart: Option<RestartCurve>,
-    /// What one should know about the result.
+    /// Warnings about the result.
     pub warnings: Vec<Warning>,
 }
 
@@ -255,7 +255,7 @@ fn combine(samples: &[Vec<f64>], sum: bool) -> Vec<f64> {
 }
 
 impl Plan {
-    /// What it is measured at, where that is a parameter of the experiment.
+    /// Settings that are parameters of the experiment.
     pub(crate) fn parameters(&self) -> Parameters {
         let settings = &self.settings;
         match self.experiment {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What one task executes at each of its elements, in order of address.
+/// Operation of one task at each of its elements, in order of address.
 ///
 /// The latency and bandwidth kernels are those of Prestor 2001 Figures 4.2 and 4.3 and the series of section 4.2.3; the
 /// strided kernels are those of section 2.1 (after Saavedra). How a kernel is realised is the platform's affair: a

@@ -1,4 +1,4 @@
-//! What an experiment needs of a machine, real or simulated: place memory, run kernels together, read a clock.
+//! The machine of an experiment, real or simulated: it places memory, runs kernels together, and reads a clock.
 
 mod host;
 mod kernel;
@@ -35,7 +35,7 @@ pub struct Region {
 pub struct Task {
     /// The processor that executes it.
     pub cpu: CpuId,
-    /// What is executed at each element.
+    /// The kernel that is executed at each element.
     pub kernel: Kernel,
     /// The memory it works on.
     pub region: Region,
@@ -75,14 +75,14 @@ impl<'a> Phase<'a> {
     }
 }
 
-/// What became of one task.
+/// Measurement of one task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Measurement {
     /// From the common start until the last access of this task had completed, the clock's own cost taken off.
     pub elapsed: Duration,
     /// Steps taken: the task's count, or fewer if another task stopped it.
     pub steps: u64,
-    /// What disturbed the task meanwhile.
+    /// Disturbances of the task meanwhile.
     pub disturbance: Disturbance,
 }
 
@@ -97,7 +97,7 @@ pub enum PlatformError {
         node: NodeId,
         /// The machine.
         machine: String,
-        /// What would have been accepted.
+        /// Nodes that are accepted.
         accepted: String,
     },
     /// The processor does not exist or may not be used.
@@ -107,7 +107,7 @@ pub enum PlatformError {
         cpu: CpuId,
         /// The machine.
         machine: String,
-        /// What would have been accepted.
+        /// Processors that are accepted.
         accepted: String,
     },
     /// The node's memory is used up.
@@ -115,9 +115,9 @@ pub enum PlatformError {
     OutOfMemory {
         /// The node.
         home: NodeId,
-        /// What was asked for.
+        /// The size that was asked for.
         size: Bytes,
-        /// What the machine said.
+        /// The machine's reason.
         reason: String,
     },
     /// A task cannot be run as it stands: a processor with two tasks, or elements beyond the end of the region.
@@ -125,13 +125,13 @@ pub enum PlatformError {
     BadTask {
         /// The processor of the task.
         cpu: CpuId,
-        /// What is wrong with it.
+        /// The problem with the task.
         reason: String,
     },
     /// This machine has no such thing.
     #[error("{machine} cannot {what}: {reason}")]
     Unsupported {
-        /// What was asked for, as in "run ping-pong".
+        /// The operation that was asked for, as in "run ping-pong".
         what: String,
         /// The machine.
         machine: String,
@@ -143,7 +143,7 @@ pub enum PlatformError {
     Failed {
         /// The machine.
         machine: String,
-        /// What it said.
+        /// Its error.
         source: Box<dyn Error + Send + Sync>,
     },
 }
@@ -193,8 +193,8 @@ pub trait Platform {
     /// When a task leaves its region, or two lists overlap.
     fn arrange(&mut self, tasks: &[Task]) -> Result<(), PlatformError>;
 
-    /// What is known about the regions since the latest release and about the clock: kinds of pages, the order in which
-    /// lists are walked, the cores' frequency.
+    /// Conditions of the regions since the latest release and of the clock: kinds of pages, the order in which lists are walked,
+    /// the cores' frequency.
     fn conditions(&self) -> Conditions;
 
     /// Gives all regions back. Lines of theirs that are still in caches are lost.

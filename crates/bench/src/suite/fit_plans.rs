@@ -14,7 +14,7 @@ const PARTNERS: usize = 64;
 /// Elements of the lists that tell the cost of a translation: more than a translation buffer has entries, and few enough lines for
 /// a second-level cache.
 const TRANSLATIONS: u64 = 2048;
-/// What one entry of the translation buffer maps: the smallest page of x86-64, and the usual one of AArch64.
+/// The page that one entry of the translation buffer maps: the smallest of x86-64, and the usual one of AArch64.
 const PAGE: u64 = 4 << 10;
 
 /// Bandwidths of one processor out of each level of its caches, and two lists of equally many lines that differ in pages.
@@ -109,8 +109,8 @@ pub(super) fn memory(layout: &Layout, scope: &SuiteScope) -> Vec<crate::Plan> {
     collector.plans
 }
 
-/// What the cores that share a cluster with the first processor read together, where a node has several clusters; and what one core and
-/// all of its node store and copy.
+/// Plans for the read bandwidth of the cores that share a cluster with the first processor, where a node has several clusters;
+/// and for STREAM's triad on one core and on all of its node.
 pub(super) fn rates(layout: &Layout, scope: &SuiteScope) -> Vec<crate::Plan> {
     let mut collector = Collector::new(layout, scope);
     let home = collector.first_with_memory();

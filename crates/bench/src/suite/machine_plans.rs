@@ -13,7 +13,7 @@ use crate::{Experiment, Layout, Placement, Plan, Series, Settings, State, Traffi
 const SMALLEST_AREA: u64 = 4 << 10;
 /// Up to here there are several areas an octave.
 const DENSE: Bytes = Bytes::from_mib(64);
-/// What the traffic of all processors together ranges over at most, and each of them at least.
+/// The memory over which the traffic of all processors together ranges at most, and that of each at least.
 const TRAFFIC: Bytes = Bytes::from_mib(1024);
 const LEAST_TRAFFIC: Bytes = Bytes::from_mib(8);
 /// The pauses of a curve of latency against load, in cycles, from almost idle to as fast as can be.
@@ -214,8 +214,8 @@ pub(super) fn loaded(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
     collector.plans
 }
 
-/// What Intel MLC prints of all processors under load ([`load_of_all`]): the latency by the delay between accesses, and the bandwidths
-/// of its mixes of reads and writes, and of a loop like STREAM's triad.
+/// Plans for the figures of Intel MLC under load of all processors ([`load_of_all`]): the latency by the delay between accesses,
+/// and the bandwidths of its mixes of reads and writes, and of a loop like STREAM's triad.
 pub(super) fn under_load(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
     let mut collector = Collector::new(layout, scope);
     let Some(placement) = load_of_all(layout) else { return collector.plans };

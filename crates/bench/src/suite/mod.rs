@@ -44,11 +44,11 @@ pub enum Suite {
     Loaded,
     /// Latency by region of memory.
     Regions,
-    /// What Intel MLC prints: latency and bandwidth between nodes, latency against load, and transfers between caches by home.
+    /// Figures of Intel MLC: latency and bandwidth between nodes, latency against load, and transfers between caches by home.
     Mlc,
-    /// What a fit of a server needs: hierarchy, pairs of processors by class, memory by node, and bandwidths.
+    /// The measurements that a fit of a server needs: hierarchy, pairs of processors by class, memory by node, and bandwidths.
     Fit,
-    /// What fits into a minute on a real machine: hierarchy, places, nodes, bandwidth and load.
+    /// A minute's measurements on a real machine: hierarchy, places, nodes, bandwidth and load.
     Overview,
     /// Those of the thesis; on a real machine all there are.
     All,
@@ -105,7 +105,7 @@ impl Suite {
         matches!(self, Self::Local | Self::Remote | Self::Interventions | Self::Invalidations | Self::All)
     }
 
-    /// What it consists of on a machine.
+    /// Its parts on a machine.
     fn parts(self, real: bool) -> &'static [Plans] {
         use {machine_plans as of_any, plans as of_thesis};
         const THESIS: &[Plans] =

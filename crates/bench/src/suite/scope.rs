@@ -19,7 +19,7 @@ pub struct SuiteScope {
     pub areas_per_octave: u32,
     /// The largest area of the hierarchy.
     pub largest_area: Bytes,
-    /// Of the paces of traffic, every how many-th is measured.
+    /// The step from one measured pace of traffic to the next.
     pub every_pause: usize,
     /// How many mixes of reads and writes are measured.
     pub mixes: usize,

@@ -22,7 +22,7 @@ enum Copy {
     Modified,
 }
 
-/// What the directory knows.
+/// State of a line in the directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Directory {
     Unowned,
@@ -163,7 +163,7 @@ impl Mock {
         (transaction, legs.chain([self.layout.hops(node, home)]).max().unwrap_or(0))
     }
 
-    /// What disturbs a task with this kernel: only pointer chases are disturbed.
+    /// The disturbance of a task with this kernel: only pointer chases are disturbed.
     fn disturbance(&mut self, kernel: Kernel) -> Disturbance {
         if self.disturbed == 0 || !kernel.walks_a_list() {
             return Disturbance::default();

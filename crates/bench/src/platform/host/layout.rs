@@ -8,8 +8,8 @@ use super::HostPlatform;
 use crate::platform::layout::Kin;
 use crate::platform::{Layout, PlatformError};
 
-/// What is assumed of a processor that tells nothing of its caches: the line of most, and sizes that hardly any falls
-/// below, since they limit how many lines an owner is trusted to keep.
+/// Caches that are assumed of a processor that announces none: the line of most, and sizes that hardly any falls below,
+/// since they limit how many lines an owner is trusted to keep.
 const LINE: Bytes = Bytes(64);
 const FIRST_LEVEL: Bytes = Bytes::from_kib(32);
 const SECOND_LEVEL: Bytes = Bytes::from_kib(256);

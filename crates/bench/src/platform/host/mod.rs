@@ -102,7 +102,7 @@ impl HostPlatform {
     /// The name of this computer in records.
     pub const NAME: &'static str = "host";
 
-    /// What the computer is made of.
+    /// The components of the computer.
     pub fn inventory(&self) -> &Inventory {
         &self.inventory
     }
@@ -168,7 +168,7 @@ impl HostPlatform {
         })
     }
 
-    /// What displaces everything from the caches of `cpu`, or from its own: loads of more memory than they hold.
+    /// The job that displaces everything from the caches of `cpu`, or from its own: loads of more memory than they hold.
     fn displace(&mut self, cpu: CpuId, kernel: Kernel) -> Result<Job, PlatformError> {
         let node = self.layout.node_of(cpu).expect("checked before");
         let mut elements =
@@ -293,7 +293,7 @@ fn drops(kernel: Kernel) -> bool {
     matches!(kernel, Kernel::DropCaches | Kernel::DropOwnCaches)
 }
 
-/// What happened to a thread, in the terms of records.
+/// Disturbances of a thread, in the terms of records.
 fn disturbance(done: &Done) -> Disturbance {
     /// The kernel counts stolen time in ticks of a hundredth of a second (USER_HZ).
     const TICK: Duration = Duration(10_000_000_000);

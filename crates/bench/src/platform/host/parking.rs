@@ -11,7 +11,7 @@ const LEAST: Bytes = Bytes::from_mib(8);
 /// So much is kept in all, the latest first.
 const MOST: Bytes = Bytes::from_mib(2048);
 
-/// What was asked for, and the area that was given for it.
+/// A request, and the area that was given for it.
 #[derive(Debug)]
 struct Lot {
     parts: Vec<(NodeId, Bytes)>,

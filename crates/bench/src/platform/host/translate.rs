@@ -17,7 +17,7 @@ pub(super) fn parts_of_element(operation: Operation, stride: Bytes) -> u64 {
     if whole_lines && stride.0.is_multiple_of(LINE.0) { stride.0 / LINE.0 } else { 1 }
 }
 
-/// What `kernel` is, over elements that are `stride` apart, for task number `player` of its phase.
+/// The operation of `kernel`, over elements that are `stride` apart, for task number `player` of its phase.
 ///
 /// # Panics
 /// For the kernels that drop lines, which work on other memory than their tasks name.
