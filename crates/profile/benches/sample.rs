@@ -1,4 +1,4 @@
-//! What a sample of ten objects takes, from registers that cost nothing and from this computer's kernel. The bar is 20
+//! Time of a sample of ten objects, from registers that cost nothing and from this computer's kernel. The bar is 20
 //! microseconds.
 
 use std::hint::black_box;

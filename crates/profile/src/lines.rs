@@ -24,7 +24,7 @@ struct Kind {
     left_out: Vec<String>,
 }
 
-/// What stands above a column.
+/// Heading of a column.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Heading {
     /// The number of the metric.

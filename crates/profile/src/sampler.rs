@@ -210,7 +210,7 @@ impl Sampler {
                 let clock = member.clock.map(|(clock, hertz)| (readings[clock], hertz));
                 let update =
                     member.virtualiser.update(&mut states[i], readings[i], self.time_ns, clock, placed.newborn);
-                // What was not due now may have been read since the last sample.
+                // Counters that were not due now may have been read since the last sample.
                 if update.value.total.is_some() {
                     values[i] = update.value;
                 }
@@ -249,7 +249,7 @@ impl Sampler {
         self.time_ns
     }
 
-    /// What has been done so far.
+    /// Summary of the samples so far.
     pub fn summary(&self) -> Event {
         let (ticks, readings, late) = self.counts;
         Event::Summary { ticks, readings, sample_ns: self.spent_ns / readings.max(1), late }

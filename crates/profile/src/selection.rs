@@ -3,7 +3,7 @@
 use trace::metric::{Metric, Resolved};
 use trace::{Counter, Object, ObjectKind};
 
-/// What is wanted: everything of a kind of which nothing is named.
+/// Objects and metrics that are wanted: everything of a kind of which nothing is named.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Selection {
     /// Nodes by number, by name, or by name in full.
@@ -28,9 +28,9 @@ pub struct SelectionError {
     pub flag: &'static str,
     /// Its value.
     pub value: String,
-    /// What is wrong with it.
+    /// The problem with the value.
     pub problem: String,
-    /// What would do.
+    /// Values that are accepted.
     pub accepted: String,
 }
 
@@ -62,7 +62,7 @@ impl Selection {
     /// Whether everything that is named is there.
     ///
     /// # Errors
-    /// What is not, with what is.
+    /// A name that is not there, with those that are.
     pub fn check(&self, objects: &[Object]) -> Result<(), SelectionError> {
         let names = |kind| {
             let of_kind = objects.iter().filter(move |object| object.kind == kind);

@@ -90,7 +90,7 @@ pub fn drive<S: Keeper, E: From<WriteError>>(
             kept = Instant::now();
         }
     }
-    // What passed since the last sample.
+    // A last sample covers the time since the one before.
     if !fresh {
         sampler.refresh(source, sink)?;
         sampler.sample(source, sink)?;

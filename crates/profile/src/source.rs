@@ -1,11 +1,11 @@
-//! What has counters: this computer, a simulated machine.
+//! Sources of counters: this computer, a simulated machine.
 
 use trace::{Counter, Object, SourceDescription};
 
 /// A register as it was read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reading {
-    /// What the register holds, in its width; a level, or 64 bits that the kernel counts itself.
+    /// The content of the register, in its width; a level, or 64 bits that the kernel counts itself.
     pub raw: u64,
     /// Nanoseconds that it was meant to count, since some beginning that never changes.
     pub enabled_ns: u64,
@@ -34,7 +34,7 @@ impl Reading {
 ///
 /// Its counters are fixed; objects may come and go, but only in [`refresh`](Self::refresh).
 pub trait CounterSource {
-    /// What it sees here, what it does not, and why.
+    /// Its description: what it sees here, what it does not, and why.
     fn describe(&self) -> SourceDescription;
 
     /// Its counters. Every object has those of its kind.

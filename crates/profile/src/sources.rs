@@ -16,7 +16,7 @@ struct Part {
     places: Vec<(usize, usize, usize)>,
     readings: Vec<Reading>,
     due_ns: u64,
-    /// What reading it takes, smoothed upwards: being interrupted now and then says nothing of it.
+    /// Time of a reading, smoothed upwards: being interrupted now and then says nothing of it.
     cost_ns: u64,
 }
 
@@ -65,7 +65,7 @@ impl Sources {
         Self { cpus: u64::MAX, ..self }
     }
 
-    /// What each source sees and does not.
+    /// Descriptions of the sources: what each sees and does not.
     pub fn descriptions(&self) -> Vec<SourceDescription> {
         self.parts.iter().map(|part| part.source.describe()).collect()
     }

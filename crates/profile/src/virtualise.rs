@@ -4,7 +4,7 @@ use trace::{Register, Value};
 
 use crate::Reading;
 
-/// What a counter's register is and what it can count.
+/// Kind of a counter's register, and its limits.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Virtualiser {
     register: Register,
@@ -21,11 +21,11 @@ pub struct Virtual {
     enabled_ns: u64,
     running_ns: u64,
     time_ns: u64,
-    /// What was counted in how many nanoseconds when it last had the register to itself.
+    /// The count and its time in nanoseconds, from when it last had the register to itself.
     rate: (u64, u64),
 }
 
-/// What a reading of a register came to.
+/// Outcome of a reading of a register.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Update {
     pub(crate) value: Value,
@@ -86,7 +86,7 @@ impl Virtualiser {
                 state.total = if newborn { reading.raw } else { 0 };
                 Update { value: Value::exact(state.total), late: false }
             }
-            // What it holds at first was counted at some time before.
+            // Its first content was counted at some time before.
             Register::Halving { .. } if first => Update { value: Value::exact(0), late: false },
             Register::Wrapping { width } => {
                 let counted = count(before.raw, reading.raw, width);
@@ -154,7 +154,7 @@ impl Virtual {
     }
 }
 
-/// What a register of `width` bits counted from one reading to the next, if it wrapped at most once. One of 64 bits never wraps:
+/// The count of a register of `width` bits from one reading to the next, if it wrapped at most once. One of 64 bits never wraps:
 /// less than before means that it began anew.
 fn count(before: u64, now: u64, width: u8) -> u64 {
     match width {

@@ -1,4 +1,4 @@
-//! What is exported, read back by the libraries of others.
+//! Exported files, read back by the libraries of others.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What is told of a computer, from copies of its files: a server with two nodes, one without anything, this one.
+//! Sources of counters of a computer, from copies of its files: a server with two nodes, one without anything, this one.
 
 use std::fs;
 use std::path::Path;
@@ -113,7 +113,7 @@ fn a_computer_that_tells_nothing_is_no_failure() {
     for what in ["numastat", "CPU time", "vmstat", "memory bandwidth", "local/remote split", "schedstat"] {
         assert!(blind.iter().any(|blind| blind.what.contains(what) && !blind.why.is_empty()), "{what}: {blind:?}");
     }
-    // What is of no node or thread counts nothing.
+    // Readings that belong to no node or thread count nothing.
     let mut all = all;
     all.refresh();
     let mut readings = vec![Reading::MISSING; Readings::new(all.counters()).of(all.objects())];

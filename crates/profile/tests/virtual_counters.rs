@@ -10,7 +10,7 @@ struct Registers {
     objects: Vec<Object>,
     time_ns: u64,
     exact: Vec<u64>,
-    /// What the registers that are cleared by reading and halved together hold.
+    /// Contents of the registers that are cleared by reading and halved together.
     halving: Vec<u64>,
     enabled: Vec<(u64, u64)>,
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ObjectKind;
 
-/// What the bits of a counter's register are.
+/// Kind of a counter's register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "register")]
 pub enum Register {
@@ -34,11 +34,11 @@ pub struct Counter {
     pub of: ObjectKind,
     /// Its name in formulas and, after its kind and a dot, in columns: lower-case letters, digits and underscores.
     pub name: String,
-    /// What it counts in: `cycles`, `pages`, `bytes`, or nothing for events.
+    /// Its unit: `cycles`, `pages`, `bytes`, or nothing for events.
     pub unit: String,
-    /// What it counts, in one line.
+    /// Its meaning, in one line.
     pub what: String,
-    /// What reading it means.
+    /// The kind of its register.
     #[serde(flatten)]
     pub register: Register,
     /// The most it can count in a second, if that is known. A register narrower than 64 bits needs it to be read in time.

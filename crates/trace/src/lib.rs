@@ -1,4 +1,4 @@
-//! What a profiler has seen: objects, counters, their values over time in a file, and the metrics that follow from them.
+//! Traces of a profiler: objects, counters, their values over time in a file, and the metrics that follow from them.
 //!
 //! A trace is an Arrow IPC stream ([`TraceWriter`], [`Trace`]) that says all about itself, whoever wrote it: this computer or
 //! a simulated one. Nothing here knows where a counter comes from. What is made of traces and records for other programs is a table of

@@ -1,4 +1,4 @@
-//! What counters belong to: the machine, nodes, links, processes, threads.
+//! Objects that have counters: the machine, nodes, links, processes, threads.
 
 use std::fmt;
 use std::str::FromStr;
@@ -55,14 +55,14 @@ impl FromStr for ObjectKind {
 /// Something that counters belong to.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Object {
-    /// What it is.
+    /// Its kind.
     pub kind: ObjectKind,
-    /// Who it is among those of its kind, as long as the trace lasts. A node's is its number; a thread's need not be the
-    /// kernel's, which uses numbers again.
+    /// Its number among those of its kind, as long as the trace lasts. A node's is its number; a thread's need not be
+    /// the kernel's, which uses numbers again.
     pub key: u64,
-    /// What it is called in columns and flags: `n1`, `r3:2`, `t4711`.
+    /// Its name in columns and flags: `n1`, `r3:2`, `t4711`.
     pub name: String,
-    /// What it is in full: `/hw/module/1/slot/n1/node`, or the thread's program and number.
+    /// Its full name: `/hw/module/1/slot/n1/node`, or the thread's program and number.
     pub title: String,
     /// The key of the node that it is part of, or always runs on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -70,7 +70,7 @@ pub struct Object {
     /// The key of the process that a thread is part of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<u64>,
-    /// Of a link: the names in full of what it leaves and where it leads.
+    /// The ends of a link: the full names of what it leaves and where it leads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends: Option<[String; 2]>,
     /// Whether it came to be while the trace was taken, so that what its counters say first was all counted meanwhile.

@@ -1,10 +1,10 @@
-//! What stands before the samples: whose they are, and what could not be seen.
+//! The preamble of a trace: whose the samples are, and what could not be seen.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What was observed, by whom, when.
+/// Origin of a trace: machine, program, time, and sources.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Preamble {
     /// The machine in one line: what `uname` tells, or a simulated machine's name.
@@ -23,7 +23,7 @@ pub struct Preamble {
     pub command: Vec<String>,
     /// When it began, in nanoseconds since 1970 UTC; zero in a simulation, whose bytes are the same every time.
     pub started_unix_ns: u64,
-    /// What the times are read from: `CLOCK_MONOTONIC`, `simulated time`.
+    /// The clock of the times: `CLOCK_MONOTONIC`, `simulated time`.
     pub clock: String,
     /// Nanoseconds from one written sample to the next, as asked for.
     pub interval_ns: u64,
@@ -32,30 +32,30 @@ pub struct Preamble {
     /// Numbers for formulas: `line_bytes`, `bus_bytes_per_second`.
     #[serde(default)]
     pub constants: BTreeMap<String, f64>,
-    /// What each source sees and does not.
+    /// The sources, each with what it sees and what not.
     #[serde(default)]
     pub sources: Vec<SourceDescription>,
 }
 
-/// What a source can tell on this machine.
+/// Description of a source on this machine.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct SourceDescription {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What it sees, a line each.
+    /// Data that it sees, a line each.
     pub sees: Vec<String>,
-    /// What it does not see here.
+    /// Data that it does not see here.
     pub blind: Vec<Blind>,
 }
 
 /// Something that a source cannot see here.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Blind {
-    /// What is missing.
+    /// The missing data.
     pub what: String,
     /// Why.
     pub why: String,
-    /// What to do about it; empty if nothing helps.
+    /// The remedy; empty if nothing helps.
     pub advice: String,
 }
 

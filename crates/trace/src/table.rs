@@ -41,7 +41,7 @@ pub struct TableColumn {
     pub is_list: bool,
 }
 
-/// What a row has in a column.
+/// Value of a row in a column.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Cell<'c> {
     /// Nothing. A value of another type than the column's counts as nothing, too.

@@ -3,10 +3,10 @@
 /// A counter's total at a moment, or a level.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Value {
-    /// What was counted since the object was first seen (since it came to be, if that was later than the trace), or the
-    /// level; none when it could not be read, or was not due.
+    /// The count since the object was first seen (since it came to be, if that was later than the trace), or the level;
+    /// none when it could not be read, or was not due.
     pub total: Option<u64>,
-    /// Of the time since the last reading, the part in which it was counted: below 1 the total includes an estimate.
+    /// The part of the time since the last reading in which it was counted: below 1 the total includes an estimate.
     pub counted: f32,
 }
 

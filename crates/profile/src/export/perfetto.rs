@@ -157,7 +157,7 @@ fn counters<W: Write>(trace: &Trace, metrics: &[Resolved], packets: &mut Packets
     Ok(())
 }
 
-/// What happened, as marks on the tracks of the objects, or of the machine.
+/// Events, as marks on the tracks of the objects, or of the machine.
 fn notes<W: Write>(trace: &Trace, packets: &mut Packets<'_, W>) -> io::Result<()> {
     for (time, event) in &trace.events {
         let (track, name) = match event {

@@ -53,7 +53,7 @@ impl Message {
         self
     }
 
-    /// What it is on the wire.
+    /// Its bytes on the wire.
     pub(super) fn wire(&self) -> &[u8] {
         &self.0
     }

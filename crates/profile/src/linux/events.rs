@@ -18,7 +18,7 @@ pub enum EventError {
     /// There is no such monitoring unit.
     #[error("event {event}: there is no monitoring unit `{unit}` here; accepted: UNIT/EVENT/ with one of {accepted}")]
     Unit {
-        /// What was asked for.
+        /// The event that was asked for.
         event: String,
         /// The unit in it.
         unit: String,
@@ -28,9 +28,9 @@ pub enum EventError {
     /// The unit has no such event.
     #[error("event {event}: {problem}; the unit's events by name: {accepted}")]
     Terms {
-        /// What was asked for.
+        /// The event that was asked for.
         event: String,
-        /// What is wrong with it.
+        /// The problem with the event.
         problem: String,
         /// The events that the unit announces.
         accepted: String,
@@ -38,9 +38,9 @@ pub enum EventError {
     /// It is there and cannot be counted.
     #[error("event {event}: {reason}")]
     Refused {
-        /// What was asked for.
+        /// The event that was asked for.
         event: String,
-        /// What the kernel says, and what to do.
+        /// The kernel's reason, and what to do.
         reason: String,
     },
 }
@@ -81,7 +81,7 @@ pub(super) struct NodeEvents {
     software_only: bool,
 }
 
-/// What is to be counted where, before anything is opened.
+/// A counter that is to be opened, and where.
 struct Request {
     counter: Counter,
     /// For each object by its place: the codes and the CPUs to open them on.
@@ -250,7 +250,7 @@ fn general(inventory: &Inventory) -> Vec<Request> {
     events.filter(|event| event.name != "task_clock").map(request).collect()
 }
 
-/// What is counted of memory controllers and links without being asked for, by family of units.
+/// Events of memory controllers and links that are counted without being asked for, by family of units.
 fn by_default(units: &[MonitoringUnit]) -> Vec<(String, Option<String>)> {
     let events = families(units).into_iter().flat_map(|(family, unit)| {
         let announced = unit.events.iter().map(|event| event.name.as_str());
@@ -451,7 +451,7 @@ mod tests {
         let expected =
             ["amd_umc/event=0x0a,rdwrmask=0x1/", "amd_umc/event=0x0a,rdwrmask=0x2/", "uncore_imc/cas_count_read/"];
         assert_eq!(counted, expected);
-        // What the metrics of AMD's controllers are formulas of.
+        // Events that occur in the formulas of the metrics of AMD's controllers.
         let names = counted.iter().map(|event| Counter::name_from(event.trim_end_matches('/')));
         let names: Vec<String> = names.collect();
         for name in &names {

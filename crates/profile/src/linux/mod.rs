@@ -17,7 +17,7 @@ pub use touched::{Lives, Touched};
 
 use crate::{CounterSource, Sources};
 
-/// What is to be seen of this computer.
+/// Counters of this computer that are wanted.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
     /// Events by name as monitoring units announce them, `uncore_imc/cas_count_read/`, beside those that are always counted.
@@ -46,7 +46,7 @@ pub fn sources(files: &KernelFiles, inventory: &Inventory, wanted: &Wanted) -> R
     Ok(Sources::new(all, cpus))
 }
 
-/// What the kernel tells of itself under a name in `/proc/sys/kernel`, such as `hostname`.
+/// The kernel's text under a name in `/proc/sys/kernel`, such as `hostname`.
 pub fn told(files: &KernelFiles, name: &str) -> Option<String> {
     let text = files.text(&format!("proc/sys/kernel/{name}")).ok().flatten()?;
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())

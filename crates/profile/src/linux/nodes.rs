@@ -1,4 +1,4 @@
-//! What the kernel counts for nodes and for the machine: CPU time, pages taken near and far, migrations.
+//! Counts of the kernel for nodes and for the machine: CPU time, pages taken near and far, migrations.
 
 use host::children::ticks_per_second;
 use host::discovery::{Inventory, KernelFiles};
@@ -163,7 +163,7 @@ impl CounterSource for Nodes {
     }
 }
 
-/// What moves and faults, by node and of the whole machine: read less often, for the kernel adds it up over all CPUs.
+/// Faults, moves and memory, by node and of the machine: read less often, as the kernel adds them up over all CPUs.
 pub(super) struct Slow {
     counters: Vec<Counter>,
     objects: Vec<Object>,
@@ -175,13 +175,13 @@ pub(super) struct Slow {
     counts: [usize; 3],
 }
 
-/// What of `/proc/vmstat` is about places, faults and moves.
+/// Counts of `/proc/vmstat` that are about places, faults and moves.
 fn of_machine(key: &str) -> bool {
     let starts = ["numa_", "pgmigrate_", "pgpromote_", "pgdemote_", "thp_migration_"];
     starts.iter().any(|start| key.starts_with(start)) || ["pgfault", "pgmajfault", "pswpin", "pswpout"].contains(&key)
 }
 
-/// What of a node's `vmstat` is; what `numastat` tells, too, is left to it.
+/// Counts of a node's `vmstat` that are read; those that `numastat` tells, too, are left to it.
 fn of_node(key: &str) -> bool {
     ["pgpromote_", "pgdemote_"].iter().any(|start| key.starts_with(start))
         || ["nr_free_pages", "nr_anon_pages", "nr_file_pages"].contains(&key)

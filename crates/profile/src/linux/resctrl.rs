@@ -20,7 +20,7 @@ const FILES: [(&str, &str); 3] = [
     ("llc_occupancy", "last-level cache occupancy"),
 ];
 
-/// What groups of resctrl's have moved, by node.
+/// Memory traffic and cache occupancy of groups of resctrl's, by node.
 pub(super) struct Bandwidth {
     counters: Vec<Counter>,
     objects: Vec<Object>,
@@ -44,7 +44,7 @@ impl Bandwidth {
         }
     }
 
-    /// Of all that runs.
+    /// Counts of all that runs.
     pub(super) fn new(files: &KernelFiles, inventory: &Inventory, clock: Clock) -> Self {
         let mut source = Self::named("resctrl", clock);
         let root = files.path(FOLDER);
@@ -59,8 +59,8 @@ impl Bandwidth {
         source
     }
 
-    /// Of the program that is going to be started, in a group made for it. None where [`new`](Self::new) has said that there is
-    /// no resctrl.
+    /// Counts of the program that is going to be started, in a group made for it. None where [`new`](Self::new) has said that
+    /// there is no resctrl.
     pub(super) fn of_program(files: &KernelFiles, inventory: &Inventory, clock: Clock) -> Option<Self> {
         if !has_domains(files) {
             return None;
@@ -112,7 +112,7 @@ impl Bandwidth {
                 }
             }
         }
-        // What is of no node is said once, of all that runs.
+        // Domains of no node are reported once, with the counts of all that runs.
         if prefix.is_empty() {
             self.description.blind.extend(unplaced);
         }
@@ -133,7 +133,7 @@ impl Bandwidth {
     }
 }
 
-/// What stands before the names of the program's counters.
+/// Prefix of the names of the program's counters.
 const PROGRAM: &str = "program_";
 
 /// Whether there is anything to read at all.

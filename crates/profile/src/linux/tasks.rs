@@ -63,7 +63,7 @@ struct Task {
     node: Option<u64>,
     schedstat: Option<Text>,
     stat: Option<Text>,
-    /// What `stat` told when it slept, and how often it had been given a CPU by then: until it is again, nothing changes.
+    /// Readings of `stat` when it slept, and how often it had been given a CPU by then: until it is again, nothing changes.
     asleep: Option<(u64, [Reading; DETAILS - TIMES])>,
     status: Option<Text>,
     sched: Option<Text>,

@@ -13,7 +13,7 @@ pub(super) const VERSION_KEY: &str = "ccnuma.trace";
 pub(super) const PREAMBLE_KEY: &str = "ccnuma.preamble";
 /// Key of a column's metadata.
 const COUNTER_KEY: &str = "ccnuma.counter";
-/// What is added to the name of a counter's column to name that of the time it was counted.
+/// Suffix to the name of a counter's column: the column of the time in which it was counted.
 const COUNTED: &str = ".counted";
 
 /// The columns before those of counters.

@@ -14,7 +14,7 @@ use arrow_ipc::reader::read_record_batch;
 use arrow_ipc::root_as_message;
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
 
-/// What begins a message, before its length in as many bytes.
+/// Bytes that begin a message, before its length in as many bytes.
 const CONTINUATION: [u8; 4] = [0xff; 4];
 /// Bytes of both.
 const HEAD: u64 = 8;
@@ -75,7 +75,7 @@ impl<R: Read> Frames<R> {
         Ok(batch)
     }
 
-    /// What stands before the next message's body.
+    /// The head of the next message, before its body.
     fn head(&mut self) -> Result<Vec<u8>, Stop> {
         let mut begin = Vec::new();
         match self.take(&mut begin, HEAD, 0) {

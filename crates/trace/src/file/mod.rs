@@ -25,7 +25,7 @@ pub enum Event {
     Object {
         /// Its number in this file: the objects are numbered from 0 as they come.
         index: u32,
-        /// What it is.
+        /// The object.
         #[serde(flatten)]
         object: Object,
     },
@@ -38,7 +38,7 @@ pub enum Event {
     Renamed {
         /// Its number in this file.
         index: u32,
-        /// What it is in full from now on.
+        /// Its full name from now on.
         title: String,
     },
     /// Something to know about the samples.

@@ -21,12 +21,12 @@ pub enum TraceError {
     /// It is something else, or was cut before its first sample's columns were named.
     #[error("not a trace: {problem}; accepted: a file that `ccnuma run -o FILE` or `ccnuma sar -o FILE` wrote")]
     Foreign {
-        /// What is wrong with it.
+        /// The problem with the file.
         problem: String,
     },
 }
 
-/// What is wrong with a trace of which a part could be read.
+/// Problems of a trace of which a part could be read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum TraceWarning {
@@ -43,12 +43,12 @@ pub enum TraceWarning {
     Damaged {
         /// Bytes of the file up to which it was read.
         read: u64,
-        /// What is wrong with the next.
+        /// The problem with the bytes that follow.
         problem: String,
     },
     /// A row that makes no sense was left out.
     Row {
-        /// What is wrong with it.
+        /// The problem with the row.
         problem: String,
     },
 }
@@ -71,15 +71,15 @@ impl std::fmt::Display for TraceWarning {
 /// A trace in memory.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
-    /// What stands before the samples.
+    /// The preamble of the samples.
     pub preamble: Preamble,
     /// The counters, in the order of their columns.
     pub counters: Vec<Counter>,
     /// The objects, by their numbers in the file.
     pub objects: Vec<Object>,
-    /// What happened, with the time in nanoseconds, in the order of the file. Objects that came are in `objects`, too.
+    /// Events, with the time in nanoseconds, in the order of the file. Objects that came are in `objects`, too.
     pub events: Vec<(u64, Event)>,
-    /// What is wrong with the file.
+    /// Problems of the file.
     pub warnings: Vec<TraceWarning>,
     ticks: Vec<(u64, usize)>,
     rows: Vec<(u32, usize)>,

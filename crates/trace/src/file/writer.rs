@@ -33,9 +33,9 @@ pub enum WriteError {
     Counter {
         /// Its column.
         name: String,
-        /// What is wrong.
+        /// The problem with the name.
         problem: &'static str,
-        /// What would do.
+        /// Names that are accepted.
         accepted: &'static str,
     },
 }

@@ -9,14 +9,14 @@ use crate::ObjectKind;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Metric {
-    /// What it is called in flags and columns: `alocal`.
+    /// Its name in flags and columns: `alocal`.
     pub name: String,
-    /// Of what it is a metric.
+    /// The kind of the objects that have it.
     pub of: ObjectKind,
     /// Its unit: `%`, `MB/s`, `ns`, or nothing.
     #[serde(default)]
     pub unit: String,
-    /// What it is, in one line.
+    /// Its meaning, in one line.
     pub what: String,
     /// How it follows from counters.
     pub formula: String,
@@ -39,7 +39,7 @@ fn two() -> u8 {
 #[serde(deny_unknown_fields)]
 struct Group {
     group: String,
-    /// What the group is about; for readers of the file.
+    /// The subject of the group; for readers of the file.
     #[serde(rename = "what")]
     _what: String,
     #[serde(default, rename = "metric")]
@@ -54,7 +54,7 @@ pub enum CatalogueError {
     Toml {
         /// The file.
         file: String,
-        /// What TOML says.
+        /// The error of the TOML.
         source: Box<toml::de::Error>,
     },
     /// A formula is none.
@@ -66,7 +66,7 @@ pub enum CatalogueError {
         metric: String,
         /// Its formula.
         formula: String,
-        /// What is wrong with it.
+        /// The problem with the formula.
         source: FormulaError,
     },
 }

@@ -24,7 +24,7 @@ enum Whose {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Slot {
     whose: Whose,
-    /// Of the kind of objects whose it is.
+    /// The kind of the objects that have it.
     kind: ObjectKind,
     /// Which of the counters of that kind.
     counter: usize,
@@ -146,7 +146,7 @@ impl Finder<'_> {
     }
 }
 
-/// What a slot held when a metric was last computed: of which object, and how much.
+/// Content of a slot when a metric was last computed: the object, and its count.
 type Held = (usize, u64);
 
 /// The state of a metric at an object.
@@ -154,7 +154,7 @@ type Held = (usize, u64);
 struct Baseline {
     time_ns: u64,
     held: Vec<Held>,
-    /// What it was at the last sample at which all its counters were there for the second time.
+    /// Its value at the last sample; none unless all its counters were there then and at a sample before.
     value: Option<f64>,
     estimate: bool,
 }
@@ -235,8 +235,8 @@ impl Evaluator {
         }
     }
 
-    /// What a metric of an object was in the interval that ended with the last sample, and whether it is an estimate; none if
-    /// it could not be computed.
+    /// The value of a metric of an object in the interval that ended with the last sample, and whether it is an estimate;
+    /// none if it could not be computed.
     pub fn value(&self, metric: usize, object: usize) -> Option<(f64, bool)> {
         let baseline = self.baselines.get(metric)?.get(object)?.as_ref()?;
         baseline.value.map(|value| (value, baseline.estimate))
@@ -272,7 +272,7 @@ impl Evaluator {
         self.now = now;
     }
 
-    /// What a slot holds, seen from an object, and the part of time in which it was counted.
+    /// The content of a slot, seen from an object, and the part of time in which it was counted.
     fn read(&self, slot: &Slot, object: usize) -> Option<(Held, f32)> {
         let whose = match slot.whose {
             Whose::Own => object,

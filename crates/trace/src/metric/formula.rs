@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// What is wrong with a formula, and where.
+/// A problem in a formula, and its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FormulaError {
     /// The byte at which it is noticed.
     pub at: usize,
-    /// What is wrong, and what is accepted.
+    /// The problem, and what is accepted.
     pub problem: String,
 }
 
@@ -242,7 +242,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// What a function of these arguments is made of.
+/// The tree of a function of these arguments.
 fn call(name: &str, arguments: Vec<Tree>) -> Option<Tree> {
     let binary = |operator, a, b| Tree::Binary(operator, Box::new(a), Box::new(b));
     let mut arguments = arguments.into_iter();

@@ -7,7 +7,7 @@
 //! `+ - * / == != < <= > >=`, functions `rate(x)`, `percent(part, whole)`, `capacity(counter)` (the most that it could have
 //! counted), `min`, `max` and `if(condition, then, else)`.
 //!
-//! What cannot be computed is no value, never a zero: a division by zero, a counter that was not read.
+//! Metrics that cannot be computed have no value, never zero: a division by zero, a counter that was not read.
 
 mod catalogue;
 mod evaluate;

@@ -19,7 +19,7 @@ pub struct Overall {
 /// With more objects than these, an object's metrics see only itself, its process, the nodes and the machine.
 const ALL_TOGETHER: usize = 256;
 
-/// What was known of objects at a moment.
+/// Values of objects that were known at a moment.
 type Known = (u64, Vec<(usize, Vec<Value>)>);
 
 /// Computes all metrics over each object's life.
@@ -51,7 +51,7 @@ pub fn whole(trace: &Trace, metrics: &[Resolved]) -> Vec<Overall> {
     found
 }
 
-/// What is newer replaces what was known; what was not read now stays.
+/// Newer values replace known ones; values that were not read now stay.
 fn merge(known: &mut Vec<Value>, values: &[Value]) {
     known.resize(values.len(), Value::MISSING);
     for (known, value) in known.iter_mut().zip(values) {
@@ -61,7 +61,7 @@ fn merge(known: &mut Vec<Value>, values: &[Value]) {
     }
 }
 
-/// What is known of an object and of those around it.
+/// Known values of an object and of those around it.
 fn around(objects: &[Object], known: &[Vec<Value>], object: usize) -> Vec<(usize, Vec<Value>)> {
     let near = |other: usize| {
         let kind = objects[other].kind;

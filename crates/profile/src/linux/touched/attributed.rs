@@ -1,4 +1,4 @@
-//! What was heard, and what a trace tells of threads, as one account of where a run lost time.
+//! Account of where a run lost time, from samples of its references and the threads of a trace.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use super::{Done, LINE, Touched};
 /// Threads that run for less than this part of the time that the busiest does take no part in the program's work.
 const TAKES_PART: f64 = 0.05;
 
-/// What a trace tells of a thread.
+/// Life of a thread in a trace.
 #[derive(Clone, Debug, Default)]
 struct ThreadLife {
     title: String,
@@ -47,7 +47,7 @@ impl ThreadLife {
     }
 }
 
-/// What a trace tells of threads.
+/// Lives of the threads in a trace.
 pub struct Lives<'t> {
     trace: &'t Trace,
     by_object: BTreeMap<usize, ThreadLife>,
@@ -166,7 +166,7 @@ impl Touched {
         told
     }
 
-    /// What of the evidence for a diagnosis was not there, and why.
+    /// Evidence for a diagnosis that was missing, and why.
     fn unseen(&self, working: &[&ThreadLife], told: &Attribution) -> BTreeMap<Evidence, String> {
         let mut unseen = self.deaf.clone();
         let lock = "lock waits cannot be distinguished from other idle or busy time";
@@ -312,7 +312,7 @@ fn counted(done: &Done, period: u64, is_false: bool) -> Losses<u64> {
     }
 }
 
-/// What loads cost: of those that a changed line answered their part, for each took what they took on average.
+/// Costs of loads: those that a changed line answered have their part, for each took what they took on average.
 fn stalled(done: &Done, ns: f64, is_false: bool) -> Losses<f64> {
     let all = done.cycles as f64 * ns;
     let shared = if done.misses > 0 { all * done.modified as f64 / done.misses as f64 } else { 0.0 };
@@ -349,7 +349,7 @@ impl Image {
         (self.start..self.end).contains(&at)
     }
 
-    /// What the linker called it.
+    /// The address that the linker gave it.
     fn linked(&self, at: u64) -> u64 {
         if self.contains(at) { at - self.moved } else { at }
     }

@@ -1,5 +1,5 @@
-//! What a program's threads touch, as the kernel's samples tell, for a diagnosis: who came to a page first, who later, and what
-//! loads cost whom, where the processor tells.
+//! References of a program's threads, as the kernel's samples tell, for a diagnosis: who came to a page first, who later, and
+//! what loads cost whom, where the processor tells.
 
 mod attributed;
 
@@ -31,10 +31,10 @@ struct Page {
     home: Option<NodeId>,
 }
 
-/// Who touched which line from where: process, thread, instruction, first byte.
+/// Place of a reference: process, thread, instruction, first byte of the line.
 type Place = (u32, u32, u64, u64);
 
-/// What a thread did at a line.
+/// Faults and loads of a thread at a line.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 struct Done {
     /// Faults that were the first on their page, and later ones.
@@ -63,7 +63,7 @@ pub struct Touched {
     mappings: Vec<Mapping>,
     lost: u64,
     description: SourceDescription,
-    /// What could not be listened to, and why.
+    /// Evidence that could not be sampled, and why.
     deaf: BTreeMap<Evidence, String>,
     /// Processors that the program may run on.
     usable: u32,
@@ -124,7 +124,7 @@ impl Touched {
         }
     }
 
-    /// What can be heard here, and what not and why.
+    /// References that can be sampled here, and those that cannot and why.
     pub fn describe(&self) -> SourceDescription {
         let mut description = self.description.clone();
         if self.lost > 0 {
