@@ -15,11 +15,11 @@ use crate::theme;
 pub struct StackedBars {
     /// The line above the bars.
     pub title: String,
-    /// What the lengths are.
+    /// The quantity of the lengths.
     pub axis: String,
-    /// What the legend calls the parts, from the left.
+    /// The names of the parts in the legend, from the left.
     pub parts: Vec<String>,
-    /// What each bar is called, and how long its parts are.
+    /// The name of each bar, and how long its parts are.
     pub bars: Vec<(String, Vec<f64>)>,
 }
 

@@ -53,7 +53,7 @@ pub fn publications(rows: &[PublicationRow]) -> Table {
 /// One line of a summary: how far the figures of one group are from the published ones.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ErrorSummary {
-    /// What the group is, such as `prestor/4.6 latency`.
+    /// The group, such as `prestor/4.6 latency`.
     pub group: String,
     /// How many figures have a published counterpart with which they can be compared.
     pub compared: usize,

@@ -25,7 +25,7 @@ const FONT: f64 = 13.0;
 /// Lists of CPUs that are longer are counted instead.
 const LONGEST_LIST: usize = 32;
 
-/// What stands above the matrix.
+/// The line above the matrix.
 const MATRIX: &str = "Distances announced by firmware (SLIT), from the node of a row to that of a column";
 
 /// An SVG of the rows of a computer below a title: a card for each node, and the matrix of distances, darker for farther.
@@ -71,7 +71,7 @@ fn bold_width<'t>(texts: impl IntoIterator<Item = &'t str>) -> usize {
     (f64::from(widest(texts, FONT)) * BOLD).ceil() as usize
 }
 
-/// What stands on a node's card: its name, and what is known of it.
+/// The lines of a node's card: its name, and what is known of it.
 fn lines(node: &TopologyRow) -> [String; 4] {
     let mut cpus = list(&node.cpus);
     if cpus.len() > LONGEST_LIST {

@@ -74,7 +74,7 @@ impl<'t> Grid<'t> {
         all.into_iter().filter(|place| *place < self.table.stub || selects(place)).collect()
     }
 
-    /// Of `columns`, those that are shown, and those that are left out for want of room.
+    /// The places in `columns` that are shown, and those that are left out for want of room.
     fn fitting(&self, columns: Vec<usize>) -> (Vec<usize>, Vec<usize>) {
         let (Some(width), false) = (self.view.width(), self.view.is_selection()) else { return (columns, Vec::new()) };
         let (mut kept, mut left_out) = (columns, Vec::new());

@@ -1,4 +1,4 @@
-//! What series and parts are called, beside a drawing rather than on it.
+//! Names of series and parts, beside a drawing rather than on it.
 
 use plotters::coord::Shift;
 use plotters::drawing::DrawingAreaErrorKind;
@@ -14,7 +14,7 @@ pub(crate) struct Entry {
     pub(crate) sample: Sample,
 }
 
-/// What stands before a name.
+/// The sample before a name.
 pub(crate) enum Sample {
     /// A line, with the sign that its points have, if they have one.
     Line(Ink, bool),

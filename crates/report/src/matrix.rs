@@ -12,9 +12,9 @@ use crate::{Cell, Column, PlotError, Table, Tone, View, heat, theme};
 pub struct Matrix {
     /// The line above it.
     pub title: String,
-    /// What the rows are.
+    /// The heading of the rows.
     pub down: String,
-    /// What the columns are.
+    /// The heading of the columns.
     pub across: String,
     /// The unit of all values.
     pub unit: String,

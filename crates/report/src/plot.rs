@@ -23,7 +23,7 @@ pub enum Mark {
 /// A named sequence of points.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Series {
-    /// What the legend calls it.
+    /// Its name in the legend.
     pub name: String,
     /// `(x, y)` in the units that the axes name.
     pub points: Vec<(f64, f64)>,
@@ -33,18 +33,18 @@ pub struct Series {
     pub colour: usize,
 }
 
-/// What an axis measures.
+/// An axis: its quantity and its scale.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Axis {
     /// The quantity, with its unit if the ticks have none.
     pub label: String,
     /// Spaced by powers of two rather than evenly. Every value on such an axis must be positive.
     pub logarithmic: bool,
-    /// What is written at the ticks.
+    /// The labels of the ticks.
     pub ticks: Ticks,
 }
 
-/// What is written at the ticks of an axis.
+/// Kinds of labels at the ticks of an axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ticks {
     /// Numbers in the unit that the label names.
@@ -69,13 +69,13 @@ impl Axis {
         Self { label: label.into(), logarithmic: true, ticks: Ticks::Sizes }
     }
 
-    /// What is written at `ticks`, which are in order.
+    /// The labels of `ticks`, which are in order.
     fn labels(&self, ticks: &[f64]) -> Vec<String> {
         let step = step(ticks);
         ticks.iter().map(|&value| self.label(value, step)).collect()
     }
 
-    /// What is written at a tick that is `step` or more from the next.
+    /// The label of a tick that is `step` or more from the next.
     fn label(&self, value: f64, step: f64) -> String {
         // Powers of two have all their digits, however far the next one is.
         let step = if self.logarithmic { value / 1000.0 } else { step };
@@ -119,7 +119,7 @@ pub struct Plot {
     pub x: Axis,
     /// The vertical axis, which starts at zero if it is evenly spaced and nothing is below.
     pub y: Axis,
-    /// What is drawn, the first at the back.
+    /// The series, the first at the back.
     pub series: Vec<Series>,
 }
 

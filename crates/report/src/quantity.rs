@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Scale {
     pub(crate) unit: &'static str,
-    /// What one of the unit is in the unit of the values.
+    /// One of the unit, in the unit of the values.
     one: f64,
     digits: usize,
 }

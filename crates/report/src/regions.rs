@@ -1,4 +1,4 @@
-//! What a run lost at which of its data.
+//! Losses of a run, by its data.
 
 use record::SimulationRow;
 

@@ -109,7 +109,7 @@ fn utilisation(percent: f64) -> Cell {
     Cell::new(format!("{percent:.1}"), tone)
 }
 
-/// What the controllers and processors of a run did: a table of controllers, one of handlers, and, as far as they were
+/// Statistics of a run's controllers and processors: a table of controllers, one of handlers, and, as far as they were
 /// counted, messages, invalidations, and where the processors' miss stall comes from.
 pub fn simulation_statistics(row: &SimulationRow) -> Vec<Table> {
     let run = format!("{} on {} of {}, {}", row.program, processors(row), row.machine, row.protocol);
@@ -368,7 +368,7 @@ pub(crate) fn varied(rows: &[SimulationRow]) -> BTreeSet<(&str, &str)> {
 /// The name under which runs are told apart by their seeds.
 const SEED: &str = "seed";
 
-/// What distinguishes a run beside program, machine and protocol: policies that are not the usual ones, parameters that vary.
+/// Words that distinguish a run beside program, machine and protocol: unusual policies, parameters that vary.
 pub(crate) fn with<'r>(
     row: &'r SimulationRow,
     varied: &'r BTreeSet<(&str, &str)>,

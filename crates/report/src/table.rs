@@ -55,11 +55,11 @@ pub enum Tone {
     /// Like all other text.
     #[default]
     Plain,
-    /// What went wrong, or is far off.
+    /// A failure, or a value that is far off.
     Bad,
-    /// What deserves a look.
+    /// A value that deserves a look.
     Doubtful,
-    /// What is as it should be.
+    /// A value that is as it should be.
     Good,
     /// A place on a scale from 0 to 1: a background colour, or a block of that height behind the text.
     Heat(f64),

@@ -4,7 +4,7 @@
 pub(crate) const BLACK_ON_COLOUR: &str = "#010101";
 pub(crate) const WHITE_ON_COLOUR: &str = "#FEFEFE";
 
-/// What a dark screen has for the colours of drawings: paper and ink are exchanged, and what would be too dark on dark paper is lighter.
+/// Colours of drawings on a dark screen: paper and ink are exchanged, and colours too dark for dark paper are lighter.
 const STYLE: &str = "<style>@media (prefers-color-scheme: dark) {\
 rect[fill=\"#FFFFFF\"] { fill: #14181d }\
 text[fill=\"#000000\"], circle[fill=\"#000000\"], polygon[fill=\"#000000\"], rect[fill=\"#000000\"] { fill: #e6e9ec }\

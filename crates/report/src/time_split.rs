@@ -23,16 +23,16 @@ const PARTS: [(&str, &[&str]); 12] = [
     ("lock", &["lock"]),
     ("system", &["system", "descheduled"]),
 ];
-/// What the parts do not name.
+/// Time that the parts do not name.
 const REST: &str = "idle";
 
-/// What misses took, by the ends of their names.
+/// Kinds of misses, and the ends of their names.
 const KINDS: [(&str, &str); 3] = [("clean", ".clean"), ("owned", ".owned"), ("invalidating", ".invalidating")];
 
 /// Why processors missed, where that was asked for; the rest are upgrades.
 const CAUSES: [&str; 5] = ["cold", "capacity", "conflict", "true-sharing", "false-sharing"];
 
-/// Of a run's time, each part and the rest, as shares of the whole.
+/// Shares of a run's time: of each part, and of the rest.
 fn shares(row: &SimulationRow) -> Vec<f64> {
     let all: f64 = row.spent_ns.values().sum();
     let of = |names: &[&str]| -> f64 {
@@ -63,7 +63,7 @@ pub fn time_split(rows: &[SimulationRow]) -> Vec<Table> {
     tables
 }
 
-/// What the runs have in common, and what each is called beside that.
+/// The words that the runs have in common, and the name of each beside that.
 struct Names {
     common: String,
     own: Vec<String>,
@@ -255,7 +255,7 @@ fn comparable((key, runs): (String, BTreeMap<u32, &SimulationRow>)) -> ((String,
     ((key, runs.into_iter().map(|(cpus, row)| (cpus, time(row))).collect()), whole)
 }
 
-/// What a run is called: all that it is but for the number of its processors. Parameters that do not vary are left out, and
+/// The words of a run's name: all that it is but for the number of its processors. Parameters that do not vary are left out, and
 /// policies that are the usual ones.
 fn words(row: &SimulationRow, varied: &BTreeSet<(&str, &str)>) -> Vec<String> {
     let SimulationRow { program, machine, protocol, .. } = row;

@@ -36,20 +36,20 @@ pub struct SourceLoss {
     pub function: String,
     /// Secondary misses.
     pub misses: u64,
-    /// Of all processors' time, what was lost there, in percent.
+    /// Time that was lost there, in percent of all processors' time.
     pub time_pct: f64,
 }
 
-/// What a page is about. What there is nothing of is left out.
+/// Contents of a page. Parts that are empty are left out.
 #[derive(Clone, Debug, Default)]
 pub struct Page<'p> {
     /// Its title: the program and the machine.
     pub title: String,
-    /// What is to be known of the run, by name.
+    /// Facts about the run, by name.
     pub facts: Vec<(String, String)>,
     /// The run on a simulated machine.
     pub run: Option<&'p SimulationRow>,
-    /// What was found, what gains most first.
+    /// The findings, the largest gain first.
     pub findings: &'p [FindingRow],
     /// Lines of the program at which most was lost, worst first.
     pub lines: Vec<SourceLoss>,
@@ -57,7 +57,7 @@ pub struct Page<'p> {
     pub picture: Option<String>,
     /// Plots and heat maps as SVG.
     pub figures: Vec<String>,
-    /// What happened when.
+    /// The trace of the run, for its timeline.
     pub trace: Option<&'p Trace>,
 }
 
@@ -90,7 +90,7 @@ fn nonce(title: &str, data: Option<&str>) -> String {
     format!("{:016x}", hasher.finish())
 }
 
-/// What the template sees of something.
+/// A value as the template sees it.
 fn shown(data: impl Serialize) -> Value {
     Value::from(Serde(data))
 }

@@ -35,10 +35,10 @@ struct Line {
     values: Vec<Option<f64>>,
 }
 
-/// What the script reads.
+/// Data that the script reads.
 #[derive(Serialize)]
 struct Data {
-    /// Of each point, in milliseconds.
+    /// The time of each point, in milliseconds.
     times_ms: Vec<f64>,
     /// Samples that a point is the mean of.
     averaged: usize,
@@ -149,11 +149,11 @@ pub fn data(trace: &Trace) -> Result<String, HtmlError> {
     Ok(text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026"))
 }
 
-/// What a node's load is, where it is known.
+/// The metric that is a node's load, where it is known.
 const LOAD_OF_NODES: &str = "mem";
 
-/// Of nodes and links by their names, how busy they were in the whole trace, in percent: nodes by their memory if that is known,
-/// else by the first main metric that is a percentage, as links are.
+/// Mean loads of nodes and links by name, over the whole trace, in percent: nodes by their memory if that is known, else by the
+/// first main metric that is a percentage, as links are.
 pub fn mean_loads(trace: &Trace) -> BTreeMap<(ObjectKind, String), f64> {
     let mut evaluator = evaluator(trace);
     let ends = trace.ticks().next().into_iter().chain(trace.ticks().next_back());

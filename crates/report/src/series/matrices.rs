@@ -73,7 +73,7 @@ impl HomeOf {
     }
 }
 
-/// What an experiment does to a line of another processor.
+/// The operation of an experiment on a line of another processor.
 fn what(experiment: &str) -> &str {
     match experiment {
         "lmbench-read" => "Load of a line modified by another CPU",

@@ -58,7 +58,7 @@ fn distinct<'a, T: PartialEq>(records: &[&'a Record], key: impl Fn(&'a Record) -
     values
 }
 
-/// What all of `records` were measured under, in one line.
+/// The conditions of all of `records`, in one line.
 fn conditions(records: &[&Record]) -> String {
     let list = |values: Vec<Option<String>>| values.into_iter().flatten().collect::<Vec<_>>().join(" and ");
     let pages = distinct(records, |record| record.conditions.pages_obtained.clone());
@@ -85,7 +85,7 @@ fn conditions(records: &[&Record]) -> String {
     line
 }
 
-/// What one record was measured under beside that: how far the lines extend, how they were prepared, what a check found.
+/// The conditions of one record beside those: how far the lines extend, how they were prepared, what a check found.
 fn of_one(record: &Record) -> String {
     let conditions = &record.conditions;
     let mut line = format!("{} {}:", record.title(), record.state);

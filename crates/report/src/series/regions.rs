@@ -57,7 +57,7 @@ fn verdict(chunks: &[(Bytes, &Record)], median: f64) -> String {
     }
 }
 
-/// What banks and refresh make of equal memory.
+/// The relative differences between latencies of equal memory, by banks and refresh.
 const TOLERANCE: f64 = 0.05;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What every drawing must be: its text and shapes lie inside it, and no text covers another.
+//! Requirements of every drawing: its text and shapes lie inside it, and no text covers another.
 
 use roxmltree::{Document, Node};
 

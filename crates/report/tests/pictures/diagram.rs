@@ -17,7 +17,7 @@ impl<'s> Diagram<'s> {
         Self { document: Document::parse(svg).expect("checked"), texts }
     }
 
-    /// What is written on it.
+    /// The texts on it.
     pub fn labels(&self) -> Vec<&str> {
         self.texts.iter().map(|text| text.text.as_str()).collect()
     }
@@ -37,7 +37,7 @@ impl<'s> Diagram<'s> {
         Area::around(lines.flat_map(|(_, area)| [(area.left, area.top), (area.right, area.bottom)]))
     }
 
-    /// What stands before each name of the legend that is right of `plotted`: colours and kinds of the shapes there.
+    /// Samples before each name of the legend that is right of `plotted`: colours and kinds of the shapes there.
     pub fn samples(&self, plotted: Area) -> Vec<(String, String)> {
         let shapes: Vec<(Area, String)> =
             self.document.descendants().filter_map(|node| Some((shape(node)?, look(node)))).collect();
