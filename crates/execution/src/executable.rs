@@ -1,4 +1,4 @@
-//! What a simulation runs: one of the built-in programs, or what was recorded of any.
+//! Programs that simulations run: built-in ones, and recorded ones.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub enum ExecutableError {
     Replay(#[from] ReplayError),
 }
 
-/// What can be run.
+/// A program that can be run.
 #[derive(Clone, Debug)]
 pub enum Executable {
     /// A built-in program.
@@ -83,7 +83,7 @@ impl Executable {
         }
     }
 
-    /// What a person ought to know before believing what comes of it, a sentence each.
+    /// Remarks to know before believing the results, a sentence each.
     pub fn remarks(&self) -> Vec<String> {
         let Self::Replay(replay) = self else { return Vec::new() };
         let source = replay.source();
@@ -108,7 +108,7 @@ impl Executable {
         }
     }
 
-    /// What one thread does, recorded if there is a record. Returns how many loads gave what they must not give. Programs are compiled
+    /// Runs one thread, recorded if there is a record. Returns how many loads gave what they must not give. Programs are compiled
     /// here for simulated threads: this takes no other.
     pub fn run(
         &self,

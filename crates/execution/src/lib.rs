@@ -1,7 +1,7 @@
 //! Programs on simulated processors: threads, the memory that they share, and where pages and words of it are.
 //!
 //! Programs are generic over their thread, so they are compiled where threads are known: here, and nowhere else for simulated ones.
-//! What sets simulations up and evaluates them is in `experiments`.
+//! Simulations are set up and evaluated in `experiments`.
 
 mod executable;
 mod memory;

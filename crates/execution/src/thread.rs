@@ -116,7 +116,7 @@ impl workloads::Thread for SimulatedThread<'_, '_> {
         self.thread.charged_to(Cause::Lock, |thread| thread.acquire(at, || region.get(word)))
     }
 
-    /// What a critical section stored is done before its lock is seen free: the release starts after all else has ended.
+    /// Stores of a critical section are done before its lock is seen free: the release starts after all else has ended.
     fn store_release(&mut self, region: &SharedRegion, word: usize, value: u64) {
         let at = Some(region.at(word));
         self.thread.drain();

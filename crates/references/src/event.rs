@@ -1,6 +1,6 @@
-//! What a thread does, as far as memory and other threads see it.
+//! Events of a thread, as far as memory and other threads see them.
 
-/// What is asked of memory.
+/// Kind of a reference to memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AccessKind {
     /// A load.
@@ -16,7 +16,7 @@ pub enum AccessKind {
 /// A reference to memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Access {
-    /// What is asked.
+    /// The kind of the reference.
     pub kind: AccessKind,
     /// Whether the address was computed from the value of the latest load.
     pub dependent: bool,
@@ -26,7 +26,7 @@ pub struct Access {
     pub address: u64,
 }
 
-/// What a thread does.
+/// An event of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
     /// It refers to memory.

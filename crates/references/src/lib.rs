@@ -1,4 +1,4 @@
-//! What the threads of a program ask of memory, one after the other, as a file.
+//! References to memory by the threads of a program, one after the other, as a file.
 //!
 //! A trace holds what each thread did and in which order threads synchronised; what it has lost is how time feeds back: on a
 //! machine of another speed another thread might have come to a lock first, or taken other work from a queue. Programs whose

@@ -12,7 +12,7 @@ use crate::source::{ReferenceError, Source};
 const CHUNK: u64 = 4096;
 const WORDS: usize = CHUNK as usize / u64::BITS as usize;
 
-/// What a trace refers to.
+/// Memory to which a trace refers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Memory {
     /// Numbers of grains, of [`GRAIN`] bytes each: ranges in ascending order.
@@ -22,7 +22,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// What `source` refers to, all of whose events are read for that.
+    /// The memory to which `source` refers, all of whose events are read for that.
     ///
     /// # Errors
     /// It cannot be read.
@@ -64,7 +64,7 @@ impl Memory {
         bytes
     }
 
-    /// What [`Self::encode`] made of it; `None` if that is something else.
+    /// The memory that [`Self::encode`] wrote; `None` if the bytes are something else.
     pub(crate) fn decode(mut bytes: &[u8]) -> Option<Self> {
         let bytes = &mut bytes;
         // Each entry takes two bytes at least: no number of them is believed that the bytes cannot hold.
@@ -84,7 +84,7 @@ impl Memory {
     }
 }
 
-/// What was referred to so far: as much memory as the program's own asks for, however long it runs.
+/// Memory referred to so far: its size follows that of the program's own, however long it runs.
 #[derive(Debug, Default)]
 pub struct Footprint {
     /// Sets of grains by the number of their chunk.

@@ -9,12 +9,12 @@ use crate::encoding::{Decoder, Step};
 use crate::event::Event;
 use crate::memory::Memory;
 
-/// What a trace says of itself.
+/// Header of a trace.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Header {
     /// The program, as a person would call it.
     pub program: String,
-    /// What was run, argument by argument, if that is known.
+    /// The command that was run, argument by argument, if that is known.
     pub command: Vec<String>,
     /// The machine on which it was recorded, or the tool that recorded it.
     pub recorded_on: String,
@@ -22,7 +22,7 @@ pub struct Header {
     pub threads: usize,
     /// Whether the order in which threads synchronised is in it.
     pub synchronised: bool,
-    /// What it does not hold, a sentence each.
+    /// Information that it does not hold, a sentence each.
     pub lost: Vec<String>,
     /// The memory that it refers to, as far as the program has names for it or asks where it is to be.
     pub areas: Vec<Area>,
@@ -31,7 +31,7 @@ pub struct Header {
 /// Consecutive memory of a program.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Area {
-    /// What the program calls it.
+    /// Its name in the program.
     pub name: String,
     /// Its first byte.
     pub address: u64,
@@ -246,10 +246,10 @@ impl dyn Events {
 
 /// A trace that can be read, thread by thread, as often as needed.
 pub trait Source: Send + Sync {
-    /// What it says of itself.
+    /// The header of the trace.
     fn header(&self) -> &Header;
 
-    /// What a person ought to know of it.
+    /// Warnings for its user.
     fn warnings(&self) -> &[Warning];
 
     /// The memory that it refers to, if the trace tells; else all its events have to be read to know ([`Memory::of`]).
@@ -257,7 +257,7 @@ pub trait Source: Send + Sync {
         None
     }
 
-    /// What thread `thread` did, from the start. Nothing if there is no such thread.
+    /// The events of thread `thread`, from the start. None if there is no such thread.
     ///
     /// # Errors
     /// The file cannot be read any more.

@@ -24,7 +24,7 @@ fn recorded(path: &Path, events: u64) -> [Vec<Event>; 3] {
     expected
 }
 
-/// What the trace at `path` says that a thread did.
+/// The events of a thread in the trace at `path`.
 fn read(path: &Path, thread: usize) -> Vec<Event> {
     let mut events = open(path).expect("a trace").events(thread).expect("there");
     events.gathered().expect("read to its end")
@@ -70,7 +70,7 @@ fn the_memory_in_use_is_told_without_reading_the_events() {
     assert!(memory.grains.contains(&(0x7000_0000 / 1024..0x7000_0000 / 1024 + 2)), "{memory:?}");
 }
 
-/// What waits to be written is a block of each thread, however long they run.
+/// Data that wait to be written are a block of each thread, however long they run.
 #[test]
 fn what_threads_do_is_written_while_they_run() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -152,7 +152,7 @@ fn a_file_of_another_version_is_refused_by_name() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// What was cut off is read up to the last whole block, and that is told.
+    /// A file that was cut off is read up to the last whole block, and that is told.
     #[test]
     fn a_file_that_was_cut_off_is_read_as_far_as_it_goes(cut in 0.0..1.0_f64) {
         let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! What addresses of a compiled program are called: functions, source lines, global variables.
+//! Names of addresses of a compiled program: functions, source lines, global variables.
 //!
 //! Functions and lines come from DWARF by `addr2line`; where there is none, functions come from the symbol table; where that is
 //! stripped, addresses stay numbers. Variables come from the symbol table alone, which gives their sizes. All addresses are those
@@ -19,7 +19,7 @@ pub enum SymbolsError {
     Unreadable {
         /// The file.
         file: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
     /// It is no program, or a damaged one.
@@ -27,12 +27,12 @@ pub enum SymbolsError {
     Foreign {
         /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// The problem with the file.
         problem: String,
     },
 }
 
-/// What an address of code is called.
+/// Place of an address of code in the source.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Place {
     /// The function, innermost of those that were made into one; as the source calls it.
@@ -48,7 +48,7 @@ pub struct Place {
 /// A global variable.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Variable {
-    /// What the source calls it.
+    /// Its name in the source.
     pub name: String,
     /// Address of its first byte.
     pub start: u64,
@@ -66,7 +66,7 @@ pub enum Lacking {
 }
 
 impl Lacking {
-    /// What it means, and what to do about it.
+    /// The consequence, and what to do about it.
     pub const fn advice(self) -> &'static str {
         match self {
             Self::Lines => "no source lines: the program was compiled without -g",
@@ -108,7 +108,7 @@ impl Symbols {
         Ok(Self { loader, code, variables: variables(&program), has_lines, has_names, moves })
     }
 
-    /// What cannot be told of this program, if anything.
+    /// Symbols that this program lacks, if any.
     pub const fn lacking(&self) -> Option<Lacking> {
         match (self.has_lines, self.has_names) {
             (true, _) => None,
@@ -122,7 +122,7 @@ impl Symbols {
         self.moves
     }
 
-    /// What the instruction at an address is part of, as far as that is known.
+    /// The place in the source of the instruction at an address, as far as that is known.
     pub fn place(&self, address: u64) -> Place {
         let mut place = Place::default();
         if !self.code.iter().any(|code| code.contains(&address)) {
@@ -159,7 +159,7 @@ impl Symbols {
     }
 }
 
-/// What a symbol is called in the source. Only names that compilers have made are taken apart: a variable of C that is called `b` is
+/// The name of a symbol in the source. Only names that compilers have made are taken apart: a variable of C that is called `b` is
 /// no `bool`.
 fn plain(name: &str) -> String {
     if name.starts_with("_Z") || name.starts_with("_R") {

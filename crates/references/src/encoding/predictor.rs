@@ -23,7 +23,7 @@ const FARTHEST: usize = 255 * EQUAL_STRIDE;
 /// Bytes of a grain: the unit in which the memory in use is told ([`crate::Memory`]). No page of a machine is smaller.
 pub const GRAIN: u64 = 1024;
 
-/// What is remembered of a place. A line of the host's cache.
+/// Prediction at a place. A line of the host's cache.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 struct Slot {
@@ -66,8 +66,8 @@ pub enum Guess {
 pub struct Predictor {
     slots: Box<[Slot; SLOTS]>,
     place: usize,
-    /// Of steps without a site: the hash of the latest step, of the path up to it, and the distance of its slot from the first one's
-    /// of those that are equal.
+    /// State for steps without a site: the hash of the latest step, of the path up to it, and the distance of its slot from the
+    /// first one's of those that are equal.
     latest_hash: u16,
     path: usize,
     distance: usize,

@@ -3,7 +3,7 @@
 use super::shape::Shape;
 use crate::event::{Access, Event};
 
-/// What a thread does next: an access with the instructions before it and its site, or an event by itself.
+/// A step of a thread: an access with the instructions before it and its site, or an event by itself.
 ///
 /// Instrumented code announces accesses so, and files hold them so. A step is as long as an [`Event`], of which it may stand for three.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -27,7 +27,7 @@ const LONGEST: usize = FULL + 256;
 /// follow from its data is not slowed down by attempts to compress them.
 const RESPITE: u32 = 15;
 
-/// What is told before a block.
+/// The frame before a block's content.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Frame {
     pub thread: u32,
@@ -64,7 +64,7 @@ impl Frame {
         (number(5) == checksum(&bytes[..Self::BYTES - 4])).then_some(frame)
     }
 
-    /// What makes it no frame of a trace, if anything does.
+    /// The fault for which it is no frame of a trace, if there is one.
     pub fn fault(self) -> Option<&'static str> {
         let longest = if self.thread == SUMMARY { u32::MAX as usize } else { LONGEST };
         if self.thread != SUMMARY && self.thread >= super::MOST_THREADS {

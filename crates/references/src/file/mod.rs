@@ -23,9 +23,9 @@ mod recorder;
 pub use reader::ReferenceFile;
 pub use recorder::Recorder;
 
-/// What a file of any version begins with.
+/// The bytes with which a file of any version begins.
 pub(crate) const FAMILY: &[u8] = b"ccnuma-references ";
-/// What a file of this version begins with.
+/// The bytes with which a file of this version begins.
 const MAGIC: &[u8] = b"ccnuma-references 3\n";
 /// This version.
 const VERSION: &str = "3";

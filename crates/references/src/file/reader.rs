@@ -1,4 +1,4 @@
-//! What reads a file: its blocks when it is opened, to check them and to know where they are; their events when they are needed.
+//! The reader of a file: its blocks when it is opened, to check and to find them; their events when they are needed.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -28,7 +28,7 @@ pub struct ReferenceFile {
     warnings: Vec<Warning>,
 }
 
-/// What the readers of all threads share.
+/// State that the readers of all threads share.
 #[derive(Debug)]
 struct Stored {
     file: File,
@@ -148,7 +148,7 @@ impl Opening<'_> {
         Ok(Some(Block { at, frame }))
     }
 
-    /// What the summary says, behind which nothing may be.
+    /// The memory in the summary, behind which nothing may be.
     fn summary(&self, block: Block, stored: &[u8]) -> Result<Memory, ReferenceError> {
         if self.at < self.length {
             return Err(self.damaged(self.at, "it goes on after its end"));

@@ -1,4 +1,4 @@
-//! What writes a file while the threads run.
+//! The recorder, which writes a file while the threads run.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

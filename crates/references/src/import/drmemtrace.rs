@@ -19,7 +19,7 @@ use crate::source::{Header, OneByOne, ReferenceError, Source, ThreadEvents, Warn
 /// Bytes of an entry.
 const ENTRY: usize = 12;
 
-/// What an entry is, by the numbers of `trace_type_t`.
+/// Kind of an entry, by the numbers of `trace_type_t`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     Access(AccessKind),

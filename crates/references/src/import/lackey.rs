@@ -16,7 +16,7 @@ pub struct Lackey {
     header: Header,
 }
 
-/// What a line says.
+/// Content of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Line {
     Instruction(u64),
