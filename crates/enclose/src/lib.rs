@@ -64,7 +64,7 @@ fn enclosed(name: &str) -> Result<TokenStream, String> {
     Ok(some.into_iter().chain([group(tuple)]).collect())
 }
 
-/// What is deflated for tests alone need not be small.
+/// Data that are deflated for tests alone need not be small.
 const LEVEL: Compression = if cfg!(debug_assertions) { Compression::fast() } else { Compression::best() };
 
 fn deflated(content: &[u8]) -> std::io::Result<Vec<u8>> {

@@ -1,4 +1,4 @@
-//! What users hand in: files ([`text`], [`bytes`], [`open`]) and names that should be known ([`nearest`]).
+//! Input of users: files ([`text`], [`bytes`], [`open`]) and names that should be known ([`nearest`]).
 
 mod file;
 mod name;

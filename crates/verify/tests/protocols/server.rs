@@ -71,8 +71,8 @@ fn processors_that_reorder_observe_an_atomic_memory() {
     }
 }
 
-/// What these processors relax can be observed: store buffers in store buffering, Arm's order in both tests. Message passing
-/// keeps its order on x86.
+/// Relaxations of these processors can be observed: store buffers in store buffering, Arm's order in both tests. Message
+/// passing keeps its order on x86.
 #[test]
 fn the_order_of_processors_can_be_observed() {
     let skylake = verify::protocol("server/skylake").expect("registered");

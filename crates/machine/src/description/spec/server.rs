@@ -156,8 +156,8 @@ section! {
         read_out_cycles: u32 = "read_out_cycles", cycles(0, 1000), or 0;
         /// Requests that the agent has under way at once.
         trackers: u32 = "trackers", count(1, 4096);
-        /// What others bring into all slices that the cores of a cluster share: cores of the package that are not described, as those
-        /// of other virtual machines on it. In MB/s; 0 for nothing.
+        /// Traffic of others into all slices that the cores of a cluster share: cores of the package that are not described, as
+        /// those of other virtual machines on it. In MB/s; 0 for nothing.
         others_mb_per_s: u32 = "others_mb_per_s", count(0, 10_000_000), or 0;
     }
 }
