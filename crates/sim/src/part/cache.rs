@@ -140,10 +140,15 @@ impl Cache {
         }
     }
 
+    /// The line in the frame of its page, which selects its set: the same for all caches whose pages are scattered alike.
+    #[inline]
+    pub fn frame(&self, line: u64) -> u64 {
+        if self.page_shift == 0 { line } else { scattered(line, self.page_shift) }
+    }
+
     #[inline]
     fn set_of(&self, line: u64) -> usize {
-        let frame = if self.page_shift == 0 { line } else { scattered(line, self.page_shift) };
-        (frame & self.set_mask) as usize
+        (self.frame(line) & self.set_mask) as usize
     }
 
     #[inline]
@@ -221,13 +226,25 @@ impl Cache {
         Some((way, Tag(tag)))
     }
 
-    /// Whether `line` is absent, and so many lines of its set have work under way (`busy` are all that do) that they need every
-    /// slot.
+    /// Whether `line` is absent, and so many lines of its set have work under way (`busy` are the frames of all that do) that they need
+    /// every slot.
     #[inline]
     pub fn lacks_room(&self, line: u64, busy: impl ExactSizeIterator<Item = u64>) -> bool {
-        busy.len() >= self.ways
-            && busy.filter(|&other| self.shares_set(other, line)).count() >= self.ways
-            && self.probe(line).is_none()
+        if busy.len() < self.ways {
+            return false;
+        }
+        let set = self.set_of(line) as u64;
+        busy.filter(|frame| frame & self.set_mask == set).count() >= self.ways && self.probe(line).is_none()
+    }
+
+    /// The slots of those `others`, lines with their frames, that are in the set of `line`.
+    #[inline]
+    pub fn slots_beside(&self, line: u64, others: impl Iterator<Item = (u64, u64)>) -> impl Iterator<Item = Slot> {
+        let set = self.set_of(line);
+        let of_set = others.filter(move |(_, frame)| frame & self.set_mask == set as u64);
+        of_set.filter_map(move |(other, _)| {
+            self.tag_of(set, other).map(|(way, _)| Slot { set: set as u32, way: way as u8 })
+        })
     }
 
     /// Frees a slot for `line`: an empty one, otherwise the one that the replacement policy selects; never a `reserved`

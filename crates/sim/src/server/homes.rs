@@ -12,6 +12,7 @@ use rand_xoshiro::rand_core::SeedableRng;
 use units::{LineAddr, NodeId, Time};
 
 use super::timing::ServerTiming;
+use super::under_way::UnderWay;
 use crate::SimError;
 use crate::map::{LineMap, LineTable};
 use crate::part::{Cache, CacheSpec, Dram, Slot};
@@ -94,7 +95,7 @@ pub(super) struct MemoryController {
     pub(super) server: Server,
     /// The lines with an entry in the directory cache or the probe filter.
     entries: Option<Cache>,
-    pub(super) active: Vec<Active>,
+    pub(super) active: UnderWay<Active>,
     /// Messages that wait for their line.
     pub(super) parked: Vec<Message>,
     /// Requests that wait for a tracker, or for room in the probe filter.
@@ -106,8 +107,7 @@ impl MemoryController {
     /// Whether a request must wait for room in the probe filter, as [`super::slices::Cluster::lacks_room`].
     #[inline]
     pub(super) fn lacks_room(&self, line: LineAddr) -> bool {
-        let busy = self.active.iter().map(|active| active.line.0);
-        self.entries.as_ref().is_some_and(|entries| entries.lacks_room(line.0, busy))
+        self.entries.as_ref().is_some_and(|entries| entries.lacks_room(line.0, self.active.frames()))
     }
 }
 
@@ -143,7 +143,7 @@ impl Homes {
             held: Vec::new(),
             server: Server::default(),
             entries: (home.entries > 0).then(cache),
-            active: Vec::new(),
+            active: UnderWay::default(),
             parked: Vec::new(),
             waiting: VecDeque::new(),
             reserved: Vec::new(),
@@ -172,7 +172,7 @@ impl Homes {
     pub(super) fn get(&mut self, home: NodeId, controller: usize, line: LineAddr) -> Active {
         let resting = *self.resting.line(line);
         if resting.flags & ACTIVE != 0
-            && let Some(active) = self.nodes[home.index()][controller].active.iter().find(|active| active.line == line)
+            && let Some(active) = self.nodes[home.index()][controller].active.get(line)
         {
             return *active;
         }
@@ -195,18 +195,13 @@ impl Homes {
         if !quiet {
             resting.flags |= ACTIVE;
         }
-        let actives = &mut self.nodes[home.index()][controller].active;
+        let active = &mut self.nodes[home.index()][controller].active;
         match (was, quiet) {
             (false, true) => {}
-            (false, false) => actives.push(new),
-            (true, _) => {
-                let Some(place) = actives.iter().position(|active| active.line == new.line) else { return };
-                if quiet {
-                    actives.swap_remove(place);
-                } else {
-                    actives[place] = new;
-                }
-            }
+            // Stores of a home have no scattered pages.
+            (false, false) => active.begin(new.line, new.line.0, new),
+            (true, false) => active.go_on(new.line, new),
+            (true, true) => active.end(new.line),
         }
     }
 
@@ -222,7 +217,7 @@ impl Homes {
             }
             (None, true) => {
                 reserved.clear();
-                reserved.extend(active.iter().filter_map(|active| Some(store.probe(active.line.0)?.slot)));
+                reserved.extend(store.slots_beside(line.0, active.lines()));
                 let (slot, victim) = store.make_room(line.0, |slot| reserved.contains(&slot), &mut self.random)?;
                 store.place(slot, line.0, CopyState::SHARED, Version::default());
                 return victim.map(|victim| LineAddr(victim.line));

@@ -62,7 +62,7 @@ impl System<Servers> {
         }
         for (read, at) in served.drain(..) {
             let state = self.controllers.homes.controller(home, index);
-            if let Some(active) = state.active.iter_mut().find(|active| active.read == Read::Waits(read)) {
+            if let Some(active) = state.active.work_mut().find(|active| active.read == Read::Waits(read)) {
                 active.read = Read::At(at);
             }
             let mut held = std::mem::take(&mut state.held);

@@ -25,6 +25,7 @@ mod places;
 mod slices;
 mod steps;
 mod timing;
+mod under_way;
 
 use std::collections::VecDeque;
 

@@ -12,6 +12,7 @@ use rand_xoshiro::rand_core::SeedableRng;
 use units::{LineAddr, NodeId, Time};
 
 use super::others::{Others, is_other};
+use super::under_way::UnderWay;
 use crate::SimError;
 use crate::map::{LineMap, LineTable};
 use crate::part::{Cache, CacheSpec, Slot};
@@ -70,7 +71,7 @@ pub(super) struct Slice {
     /// The lines that cores have, where there is a snoop filter of limited size.
     pub(super) filter: Option<Cache>,
     pub(super) pipeline: Server,
-    pub(super) active: Vec<Active>,
+    pub(super) active: UnderWay<Active>,
     /// Messages that wait for their line.
     pub(super) parked: Vec<Message>,
     /// Requests that wait for a tracker, or for room.
@@ -122,7 +123,7 @@ impl Cluster {
             filter: (spec.kind == SliceKind::Victim)
                 .then(|| cache(spec.filter_sets as usize, spec.filter_ways, Replacement::LeastRecentlyUsed)),
             pipeline: Server::default(),
-            active: Vec::new(),
+            active: UnderWay::default(),
             parked: Vec::new(),
             waiting: VecDeque::new(),
             arrivals: vec![Time::ZERO; controllers],
@@ -151,7 +152,7 @@ impl Cluster {
     pub(super) fn get(&mut self, slice: u16, line: LineAddr) -> Active {
         let resting = *self.resting.line(line);
         if resting.flags & ACTIVE != 0
-            && let Some(active) = self.slices[usize::from(slice)].active.iter().find(|active| active.line == line)
+            && let Some(active) = self.slices[usize::from(slice)].active.get(line)
         {
             return *active;
         }
@@ -171,21 +172,15 @@ impl Cluster {
         let was = resting.flags & ACTIVE != 0;
         let quiet = new.state.is_quiet() && !new.state.is_collecting();
         *resting = Resting::pack(&new.state);
-        let actives = &mut self.slices[usize::from(slice)].active;
         if !quiet {
             resting.flags |= ACTIVE;
         }
+        let Slice { active, tags, .. } = &mut self.slices[usize::from(slice)];
         match (was, quiet) {
             (false, true) => {}
-            (false, false) => actives.push(new),
-            (true, _) => {
-                let Some(place) = actives.iter().position(|active| active.line == new.line) else { return };
-                if quiet {
-                    actives.swap_remove(place);
-                } else {
-                    actives[place] = new;
-                }
-            }
+            (false, false) => active.begin(new.line, tags.frame(new.line.0), new),
+            (true, false) => active.go_on(new.line, new),
+            (true, true) => active.end(new.line),
         }
     }
 
@@ -200,7 +195,7 @@ impl Cluster {
             (Some(Room::Filter), Some(filter)) => filter,
             _ => return false,
         };
-        store.lacks_room(line.0, active.iter().map(|active| active.line.0))
+        store.lacks_room(line.0, active.frames())
     }
 
     /// The lines of others take their places in the set of a line that is looked for at `now`. Returns a line that must be replaced;
@@ -220,7 +215,7 @@ impl Cluster {
             return None;
         }
         reserved.clear();
-        reserved.extend(active.iter().filter_map(|active| Some(tags.probe(active.line.0)?.slot)));
+        reserved.extend(tags.slots_beside(line.0, active.lines()));
         while *left > 0 {
             *left -= 1;
             let victim = Others::take_place(tags, line, |slot| reserved.contains(&slot), &mut self.random);
@@ -254,7 +249,7 @@ impl Cluster {
                 // A line with work under way is not replaced. If all are (others' snoops wait for no room), the new one is in a
                 // buffer for now.
                 reserved.clear();
-                reserved.extend(active.iter().filter_map(|active| Some(store.probe(active.line.0)?.slot)));
+                reserved.extend(store.slots_beside(line.0, active.lines()));
                 let (slot, victim) = store.make_room(line.0, |slot| reserved.contains(&slot), &mut self.random)?;
                 store.place(slot, line.0, CopyState::SHARED, Version::default());
                 return victim.map(|victim| LineAddr(victim.line)).filter(|&victim| !is_other(victim));
