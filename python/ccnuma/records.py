@@ -54,13 +54,13 @@ __all__ = [
 SCHEMA = 1
 
 CheckResult = Literal["ok", "wrong"]
-"""What a program's check of its own results said."""
+"""The verdict of a program's check of its own results."""
 
 RunState = Literal["done", "running", "left"]
 """How far a run of a sweep is."""
 
 TopologyPart = Literal["node", "router", "link", "route", "distance", "access", "sidecache", "core", "cache", "pages", "limit", "note"]
-"""What a row of a topology's listing describes."""
+"""The kind of part that a row of a topology's listing describes."""
 
 Unit = Literal["ns", "MB/s", "cycles", "%", "ratio", "count", "B", "MFLOPS"]
 """The unit of the figures of a record."""
@@ -151,7 +151,7 @@ class ControllerCacheStatistics:
 
 @dataclass(frozen=True, kw_only=True)
 class ControllerStatistics:
-    """What the controller of a node did while a program ran."""
+    """Statistics of the controller of a node while a program ran."""
 
     bus_ns: float
     """Time that the bus to its processors was held, in nanoseconds."""
@@ -189,7 +189,7 @@ class ControllerStatistics:
 
 @dataclass(frozen=True, kw_only=True)
 class HandlerStatistics:
-    """What one handler of a controller did."""
+    """Runs of one handler of a controller, and their time."""
 
     busy_ns: float
     """Time that it held the controller, in nanoseconds."""
@@ -309,7 +309,8 @@ class ReferenceMix:
 
 @dataclass(frozen=True, kw_only=True)
 class RegionStatistics:
-    """What was lost at a region of a program's memory. Sums are over all processors."""
+    """Losses at a region of a program's memory: misses, and time lost to misses, translations and locks. Sums are
+    over all processors."""
 
     bytes: int
     """Its size."""
@@ -320,7 +321,7 @@ class RegionStatistics:
     misses: int
     """Secondary misses, upgrades among them."""
     name: str
-    """What it holds."""
+    """The name of its data."""
     remote_misses: int
     """Those of them on lines of other nodes."""
     stalled_ns: float
@@ -363,8 +364,8 @@ class Advice(Record):
     gain_pct: float
     """By how much the run was shorter than the present one, in percent of the present time."""
     kind: str
-    """What differs from the machine as it is: `placement`, `memory-mode`, `prefetchers`, `threads`, several of them
-    (`together`), or nothing (`present`)."""
+    """The kind of change to the machine as it is: `placement`, `memory-mode`, `prefetchers`, `threads`, several of
+    them (`together`), or none (`present`)."""
     local_pct: float
     """Misses on lines whose home is the processor's own node, in percent of all."""
     machine: str
@@ -451,15 +452,16 @@ class Finding(Record):
     """A finding of a diagnosis."""
 
     bound_pct: Optional[float]
-    """What no remedy can gain more than, in percent of the run's time; absent where the run does not tell."""
+    """The upper bound of the gain of any remedy, in percent of the run's time; absent where the run does not
+    determine it."""
     class_: str
     """The class of fault."""
     cost_pct: float
-    """What it costs, in percent of the run's processor time."""
+    """Its estimated cost, in percent of the run's processor time."""
     cpus: int
     """How many processors took part."""
     evidence: str
-    """What it follows from."""
+    """The measurements that it follows from."""
     gain_pct: Optional[float]
     """By how much the run became shorter when the remedy was tried, in percent; absent where it was not."""
     machine: str
@@ -475,9 +477,9 @@ class Finding(Record):
     record: Literal['finding']
     """The kind of record."""
     remedy: str
-    """What to change."""
+    """The proposed change."""
     trial: Optional[str]
-    """What was tried."""
+    """The trial of the remedy on a simulated machine, in words."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -489,7 +491,7 @@ class Fit(Record):
     error: Optional[float]
     """The standard error of the estimate."""
     held: Optional[float]
-    """What the machine's description holds, where it has one."""
+    """The value in the machine's description, where it has one."""
     machine: str
     """The machine that was measured."""
     model: str
@@ -498,7 +500,7 @@ class Fit(Record):
     note: str
     """Why there is no estimate; empty where there is one."""
     parameter: str
-    """What the parameter is, in words."""
+    """The parameter, in words."""
     record: Literal['fit']
     """The kind of record."""
     symbol: str
@@ -530,7 +532,7 @@ class Machine(Record):
     record: Literal['machine']
     """The kind of record."""
     title: str
-    """What it is."""
+    """Its title, in words."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -542,7 +544,7 @@ class Measurement(Record):
     array: Optional[int]
     """The size of the array that is ranged over, in bytes; the stride is a condition."""
     check: Optional[str]
-    """What a check of the prepared state found."""
+    """The result of a check of the prepared state."""
     ci_high: Optional[float]
     """Where it ends; `null` with `ci_low`."""
     ci_low: Optional[float]
@@ -550,7 +552,7 @@ class Measurement(Record):
     clock_mhz: Optional[float]
     """The clock of the requester's core as it was measured meanwhile, in MHz: figures in cycles follow from it."""
     disturbances: Optional[str]
-    """What disturbed those of either kind, all together; absent if nothing did."""
+    """Events that disturbed samples, repeated or kept, all together; absent if there were none."""
     experiment: str
     """The experiment, such as `lmbench-read`."""
     home: int
@@ -622,9 +624,9 @@ class Observable(Record):
     """Something that can be observed on a machine, or cannot: a metric, or what a source of counters sees."""
 
     about: str
-    """What it is: `metric`, or `source` for what counters of a source tell."""
+    """The kind of observable: `metric`, or `source` for values that a source of counters provides or lacks."""
     advice: Optional[str]
-    """What would make it observable."""
+    """Advice on how to make it observable."""
     available: bool
     """Whether it can be observed."""
     formula: Optional[str]
@@ -634,7 +636,7 @@ class Observable(Record):
     main: bool
     """Whether it is shown without being asked for."""
     meaning: str
-    """What it means, or what is seen."""
+    """The meaning of the metric, or the values of the source, in words."""
     name: str
     """The metric, or the source."""
     of: Optional[str]
@@ -656,7 +658,7 @@ class Program(Record):
     least: int
     """The smallest accepted value."""
     meaning: str
-    """What it means."""
+    """Its meaning."""
     most: int
     """The largest accepted value."""
     parameter: str
@@ -666,7 +668,7 @@ class Program(Record):
     record: Literal['program']
     """The kind of record."""
     summary: str
-    """What it does."""
+    """Its behaviour, in one line."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -676,7 +678,7 @@ class Publication(Record):
     machine: Optional[str]
     """The machine that it is about, where that is one for all of it."""
     name: str
-    """What reproduces it: the paper and the table, as in `prestor/4.6`."""
+    """Its name for `ccnuma reproduce`: the paper and the table, as in `prestor/4.6`."""
     published: int
     """How many of its figures are published; the others are withheld."""
     record: Literal['publication']
@@ -684,7 +686,7 @@ class Publication(Record):
     section: str
     """The section of the paper that discusses it."""
     title: str
-    """What it shows."""
+    """Its subject, in words."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -732,7 +734,7 @@ class Sample(Record):
     time: float
     """When the interval ended, in seconds since the trace began."""
     title: str
-    """What it is in full."""
+    """Its full name."""
     unit: str
     """The unit; empty for counts of events."""
     value: float
@@ -772,9 +774,9 @@ class Simulation(Record):
     mean_time_ns: float
     """The same on average over processors."""
     measured: Optional[str]
-    """What the measured part of a program of the user's own was: `regions` that the program names, `sections` (from
-    its first parallel section to the end of its last), or the `whole` of a program that has neither; absent for
-    built-in programs, which know it."""
+    """The measured part of a program of the user's own: `regions` that the program names, `sections` (from its
+    first parallel section to the end of its last), or the `whole` of a program that has neither; absent for
+    built-in programs, which define it."""
     miss_latency_ns: Optional[float]
     """From a secondary miss to its end on average, in nanoseconds; absent where the simulator does not measure
     it."""
@@ -787,7 +789,7 @@ class Simulation(Record):
     parameters: dict[str, int]
     """The program's parameters."""
     placement: str
-    """What placed the program's pages, and moved them."""
+    """The policy that placed the program's pages, and moved them."""
     primary_misses: int
     """References that missed in the primary cache."""
     processes: int
@@ -807,13 +809,13 @@ class Simulation(Record):
     refusals: int
     """Negative acknowledgements received by processors."""
     regions: Optional[list[RegionStatistics]]
-    """What was lost at which data of the program, where causes were asked for: what lost most comes first."""
+    """Losses by region of the program's memory, where causes were asked for, the largest first."""
     result: CheckResult
-    """What the program's check of its own results said."""
+    """The verdict of the program's check of its own results."""
     run_ns: float
     """Simulated time of the whole program, in nanoseconds. What controllers did is counted over all of it."""
     scheduler: str
-    """Who decided which thread ran where: `none` if every thread had the processor of its number."""
+    """The scheduler that gave threads their processors: `none` if every thread had the processor of its number."""
     secondary_misses: int
     """References that sent a request to the home."""
     seed: int
@@ -892,8 +894,8 @@ class Topology(Record):
     at: str
     """The name in the hardware graph of the part, or of the end at which a link or route starts."""
     class_: Optional[str]
-    """What a link is made of, what a router is for, what kind of node, core or cache it is, what a note says, or of
-    which network a route is, if not of all."""
+    """The kind of a link, node, core or cache, the place of a router, the text of a note, or the network of a
+    route, where networks have routes of their own."""
     cpus: list[int]
     """A node's processors; a core's threads; a cache's users."""
     delay_ns: Optional[float]
@@ -919,7 +921,7 @@ class Topology(Record):
     pages: Optional[int]
     """How many pages are set aside."""
     part: TopologyPart
-    """What this row describes."""
+    """The kind of part that this row describes."""
     read_mib_s: Optional[int]
     """Firmware's read bandwidth, in MiB/s."""
     read_ns: Optional[int]
@@ -945,14 +947,14 @@ class Trace(Record):
     """Something that a trace says of itself."""
 
     about: str
-    """What it is about: `machine`, `command`, `object`, `metric`, `counter`, `sees`, `blind`, `event`, `time`,
+    """The subject: `machine`, `command`, `object`, `metric`, `counter`, `sees`, `blind`, `event`, `time`,
     `warning`."""
     name: str
     """Its name, where it has one."""
     record: Literal['trace']
     """The kind of record."""
     text: str
-    """What there is to say, in one line."""
+    """The information, in one line."""
     trace: str
     """The file."""
     unit: str

@@ -16,8 +16,8 @@ pub struct AdviceRow {
     pub cpus: u32,
     /// Its place among the settings, from 1: the fastest comes first.
     pub rank: u32,
-    /// What differs from the machine as it is: `placement`, `memory-mode`, `prefetchers`, `threads`, several of them (`together`), or
-    /// nothing (`present`).
+    /// The kind of change to the machine as it is: `placement`, `memory-mode`, `prefetchers`, `threads`, several of them
+    /// (`together`), or none (`present`).
     pub kind: String,
     /// The setting in words.
     pub setting: String,

@@ -30,7 +30,7 @@ pub struct Conditions {
     pub order: Option<String>,
     /// How the lines were brought into their state.
     pub preparation: Option<String>,
-    /// What a check of the prepared state found.
+    /// The result of a check of the prepared state.
     pub check: Option<String>,
     /// The clock of the requester's core as it was measured meanwhile, in MHz: figures in cycles follow from it.
     pub clock_mhz: Option<f64>,
@@ -38,7 +38,7 @@ pub struct Conditions {
     pub repeated: u64,
     /// How many of the samples that count were disturbed, however often they were taken again.
     pub kept: u64,
-    /// What disturbed those of either kind, all together; absent if nothing did.
+    /// Events that disturbed samples, repeated or kept, all together; absent if there were none.
     pub disturbances: Option<String>,
 }
 

@@ -22,17 +22,17 @@ pub struct FindingRow {
     pub object: Option<String>,
     /// The place of the program, if that is known.
     pub place: Option<String>,
-    /// What it costs, in percent of the run's processor time.
+    /// Its estimated cost, in percent of the run's processor time.
     pub cost_pct: f64,
-    /// What no remedy can gain more than, in percent of the run's time; absent where the run does not tell.
+    /// The upper bound of the gain of any remedy, in percent of the run's time; absent where the run does not determine it.
     pub bound_pct: Option<f64>,
     /// By how much the run became shorter when the remedy was tried, in percent; absent where it was not.
     pub gain_pct: Option<f64>,
-    /// What it follows from.
+    /// The measurements that it follows from.
     pub evidence: String,
-    /// What to change.
+    /// The proposed change.
     pub remedy: String,
-    /// What was tried.
+    /// The trial of the remedy on a simulated machine, in words.
     pub trial: Option<String>,
 }
 

@@ -12,7 +12,7 @@ pub struct FitRow {
     pub machine: String,
     /// The model: `seidl`, `remote` or `caches`; `confirmation` of what a simulation of the described machine (`held`) is compared in.
     pub model: String,
-    /// What the parameter is, in words.
+    /// The parameter, in words.
     pub parameter: String,
     /// Its symbol in the source of the model.
     pub symbol: String,
@@ -22,7 +22,7 @@ pub struct FitRow {
     pub value: Option<f64>,
     /// The standard error of the estimate.
     pub error: Option<f64>,
-    /// What the machine's description holds, where it has one.
+    /// The value in the machine's description, where it has one.
     pub held: Option<f64>,
     /// By how much the estimate exceeds what is held, in percent of the latter.
     pub deviation_pct: Option<f64>,

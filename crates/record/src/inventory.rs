@@ -11,7 +11,7 @@ use crate::Row;
 pub struct MachineRow {
     /// The name by which `-m` finds it.
     pub name: String,
-    /// What it is.
+    /// Its title, in words.
     pub title: String,
     /// How many processors it has.
     pub processors: u32,
@@ -49,7 +49,7 @@ impl Row for DescriptionRow {
     const COLUMNS: &'static [&'static str] = &["machine", "machine_digest", "description"];
 }
 
-/// What a row of a topology's listing describes.
+/// The kind of part that a row of a topology's listing describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TopologyPart {
@@ -84,7 +84,7 @@ pub enum TopologyPart {
 pub struct TopologyRow {
     /// The machine.
     pub machine: String,
-    /// What this row describes.
+    /// The kind of part that this row describes.
     pub part: TopologyPart,
     /// The part's number among its kind; a route's is that of its first node.
     pub id: u32,
@@ -95,8 +95,8 @@ pub struct TopologyRow {
     pub cpus: Vec<CpuId>,
     /// The name in the hardware graph of what is at the other end.
     pub to: Option<String>,
-    /// What a link is made of, what a router is for, what kind of node, core or cache it is, what a note says, or of which
-    /// network a route is, if not of all.
+    /// The kind of a link, node, core or cache, the place of a router, the text of a note, or the network of a route, where
+    /// networks have routes of their own.
     pub class: Option<String>,
     /// A link's length, in metres.
     pub length_m: Option<f64>,

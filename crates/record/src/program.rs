@@ -10,7 +10,7 @@ use crate::Row;
 pub struct ProgramRow {
     /// The program.
     pub program: String,
-    /// What it does.
+    /// Its behaviour, in one line.
     pub summary: String,
     /// The parameter.
     pub parameter: String,
@@ -20,7 +20,7 @@ pub struct ProgramRow {
     pub least: u64,
     /// The largest accepted value.
     pub most: u64,
-    /// What it means.
+    /// Its meaning.
     pub meaning: String,
 }
 

@@ -50,9 +50,9 @@ impl Row for ReproductionRow {
 /// A published table, figure or study in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PublicationRow {
-    /// What reproduces it: the paper and the table, as in `prestor/4.6`.
+    /// Its name for `ccnuma reproduce`: the paper and the table, as in `prestor/4.6`.
     pub name: String,
-    /// What it shows.
+    /// Its subject, in words.
     pub title: String,
     /// The section of the paper that discusses it.
     pub section: String,

@@ -14,7 +14,7 @@ pub struct SampleRow {
     pub kind: String,
     /// Its short name: `n1`, `t4`.
     pub object: String,
-    /// What it is in full.
+    /// Its full name.
     pub title: String,
     /// The metric, or the counter's column.
     pub metric: String,
@@ -37,13 +37,13 @@ impl Row for SampleRow {
 pub struct TraceInfoRow {
     /// The file.
     pub trace: String,
-    /// What it is about: `machine`, `command`, `object`, `metric`, `counter`, `sees`, `blind`, `event`, `time`, `warning`.
+    /// The subject: `machine`, `command`, `object`, `metric`, `counter`, `sees`, `blind`, `event`, `time`, `warning`.
     pub about: String,
     /// Its name, where it has one.
     pub name: String,
     /// The unit of a metric or counter.
     pub unit: String,
-    /// What there is to say, in one line.
+    /// The information, in one line.
     pub text: String,
 }
 
@@ -57,7 +57,7 @@ impl Row for TraceInfoRow {
 pub struct ObservableRow {
     /// The machine.
     pub machine: String,
-    /// What it is: `metric`, or `source` for what counters of a source tell.
+    /// The kind of observable: `metric`, or `source` for values that a source of counters provides or lacks.
     pub about: String,
     /// The metric, or the source.
     pub name: String,
@@ -65,7 +65,7 @@ pub struct ObservableRow {
     pub of: Option<String>,
     /// The unit of a metric.
     pub unit: Option<String>,
-    /// What it means, or what is seen.
+    /// The meaning of the metric, or the values of the source, in words.
     pub meaning: String,
     /// Whether it can be observed.
     pub available: bool,
@@ -75,7 +75,7 @@ pub struct ObservableRow {
     pub formula: Option<String>,
     /// Why it cannot be observed.
     pub why: Option<String>,
-    /// What would make it observable.
+    /// Advice on how to make it observable.
     pub advice: Option<String>,
 }
 

@@ -8,7 +8,7 @@ use units::{CpuId, NodeId};
 
 use crate::Row;
 
-/// What a program's check of its own results said.
+/// The verdict of a program's check of its own results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CheckResult {
@@ -34,9 +34,9 @@ pub struct SimulationRow {
     pub threads: u32,
     /// The program's parameters.
     pub parameters: BTreeMap<String, u64>,
-    /// What placed the program's pages, and moved them.
+    /// The policy that placed the program's pages, and moved them.
     pub placement: String,
-    /// Who decided which thread ran where: `none` if every thread had the processor of its number.
+    /// The scheduler that gave threads their processors: `none` if every thread had the processor of its number.
     pub scheduler: String,
     /// How many runs of the program shared the machine, this one included.
     pub processes: u32,
@@ -46,7 +46,7 @@ pub struct SimulationRow {
     pub locks: String,
     /// Seed of the program's and the hardware's random choices.
     pub seed: u64,
-    /// What the program's check of its own results said.
+    /// The verdict of the program's check of its own results.
     pub result: CheckResult,
     /// A hash of the whole description of the machine, in hexadecimal: two machines of one name may differ.
     pub machine_digest: String,
@@ -55,8 +55,8 @@ pub struct SimulationRow {
     pub time_ns: f64,
     /// The same on average over processors.
     pub mean_time_ns: f64,
-    /// What the measured part of a program of the user's own was: `regions` that the program names, `sections` (from its first parallel
-    /// section to the end of its last), or the `whole` of a program that has neither; absent for built-in programs, which know it.
+    /// The measured part of a program of the user's own: `regions` that the program names, `sections` (from its first parallel
+    /// section to the end of its last), or the `whole` of a program that has neither; absent for built-in programs, which define it.
     pub measured: Option<String>,
     /// Simulated time of the whole program, in nanoseconds. What controllers did is counted over all of it.
     pub run_ns: f64,
@@ -71,7 +71,7 @@ pub struct SimulationRow {
     /// Secondary misses without upgrades by their causes, where those were asked for: `cold`, `capacity`, `conflict`,
     /// `true-sharing`, `false-sharing`.
     pub causes: Option<BTreeMap<String, u64>>,
-    /// What was lost at which data of the program, where causes were asked for: what lost most comes first.
+    /// Losses by region of the program's memory, where causes were asked for, the largest first.
     pub regions: Option<Vec<RegionStatistics>>,
     /// Misses of stores to lines of which the processor had a copy: they wanted no data.
     pub upgrades: u64,
@@ -203,10 +203,11 @@ impl Row for SimulationRow {
     ];
 }
 
-/// What was lost at a region of a program's memory. Sums are over all processors.
+/// Losses at a region of a program's memory: misses, and time lost to misses, translations and locks. Sums are over all
+/// processors.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RegionStatistics {
-    /// What it holds.
+    /// The name of its data.
     pub name: String,
     /// Its size.
     pub bytes: u64,
@@ -226,7 +227,7 @@ pub struct RegionStatistics {
     pub lock_ns: f64,
 }
 
-/// What the controller of a node did while a program ran.
+/// Statistics of the controller of a node while a program ran.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ControllerStatistics {
     /// The node.
@@ -387,7 +388,7 @@ pub struct ControllerCacheStatistics {
     pub stalled_ns: f64,
 }
 
-/// What one handler of a controller did.
+/// Runs of one handler of a controller, and their time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HandlerStatistics {
     /// How often it ran.
