@@ -55,7 +55,7 @@ pub struct Miss {
     pub line: LineAddr,
     /// The processor's copy, which is authoritative until the line is placed in the cache.
     pub copy: CachedCopy,
-    /// What its request waits for before it is posted.
+    /// The wait of its request before it is posted.
     pub(super) waiting: Waiting,
     /// Whether the answer to the request is outstanding.
     pub(super) requested: bool,
@@ -103,10 +103,10 @@ pub struct Miss {
     pub fill_end: Time,
 }
 
-/// What the request of a miss waits for.
+/// The wait of the request of a miss, for another miss or for a miss register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Waiting {
-    /// Nothing: it is posted.
+    /// None: the request is posted.
     No,
     /// For the completion of this miss, and so much after its value it is at the pins.
     For(MissId, Duration),
@@ -140,7 +140,7 @@ pub(super) struct Misses {
     /// from the first one on.
     waiting: usize,
     registers: usize,
-    /// Of the registers, those that references may wait for.
+    /// Number of the registers for which references may wait.
     buffers: usize,
     taken: Vec<Taken>,
     entries: Vec<Option<Miss>>,

@@ -103,7 +103,7 @@ pub struct ProcessorTiming {
     pub physical_shift: u32,
     /// Time of a TLB refill.
     pub translation_miss: Duration,
-    /// What a translation in the second level of the TLB adds to an access.
+    /// Time that a translation in the second level of the TLB adds to an access.
     pub translation_second: Duration,
     /// Walkers of page tables; 0 if a trap refills the TLB.
     pub walkers: usize,

@@ -1,4 +1,4 @@
-//! What others bring into a third-level cache: cores of the package that are not simulated, such as those of other virtual machines. Their
+//! Lines of others in a third-level cache: cores of the package that are not simulated, such as those of other virtual machines. Their
 //! lines take places in all sets alike, at random times at a mean rate, and are replaced as any others are; nothing else is simulated of
 //! them. A set is brought up to date when it is next looked at.
 

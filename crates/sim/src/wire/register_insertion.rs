@@ -268,7 +268,7 @@ impl RegisterInsertion {
             let due = self.first_release.min(self.switches.next());
             let mut end = due.min(now);
             if self.switches.exist() {
-                // What is delivered to a switch on the way is not due on another ring before the end.
+                // Packets delivered to a switch on the way are not due on another ring before the end.
                 end = end.min(self.ring.reached() + self.switches.soonest(self.notice));
             }
             self.run_to(end);

@@ -71,7 +71,7 @@ fn references_have_the_misses_of_the_fill_buffers() {
 fn waiting_loads_leave_miss_registers_to_others() {
     let description = machine("xeon-8180-2s", &[("processor.outstanding_misses", "4"), ("prefetch", "none")]);
     let known = each(&description, |_| 0);
-    // Of eight loads, the first four are known, and each of the others follows one of them.
+    // The first four of eight loads have known addresses, and each of the others follows one of them.
     let pairs = each(&description, |load| if load % 8 < 4 { 0 } else { 4 });
     assert!(pairs < 1.2 * known, "{pairs} and {known} ns");
 }

@@ -31,7 +31,7 @@ program! {
         generations: 3, 1 to 10_000;
         /// Generations of these that come before what is measured; the last is measured in any case.
         unmeasured: 0, 0 to 10_000;
-        /// Of a hundred swaps, how many go anywhere ahead; all of them if not tuned.
+        /// Share of the swaps that go anywhere ahead, in percent; all of them if not tuned.
         shuffle_percent: 25, 0 to 100;
         /// How far swaps go: 0, anywhere ahead; 1, most of them among the thread's own.
         tuned: 0, 0 to 1;

@@ -22,15 +22,15 @@ program! {
         lines: 2048, 1 to MANY;
         /// Lines of each processor at the hot node.
         hot_lines: 2048, 1 to MANY;
-        /// Of the references, those to the hot node, in percent.
+        /// Share of the references that go to the hot node, in percent.
         hot: 25, 0 to 100;
-        /// Of the references to the hot node, those to lines that all read, in percent.
+        /// Share of the references to the hot node that go to lines that all read, in percent.
         shared: 0, 0 to 100;
         /// Lines at the hot node that all read; each processor begins elsewhere.
         shared_lines: 1024, 1 to MANY;
         /// The processor whose node is hot; past the last one the count begins again.
         target: 0, 0 to 511;
-        /// Of the references to lines that are not shared, those that also store, in percent.
+        /// Share of the references to unshared lines that also store, in percent.
         writes: 0, 0 to 100;
         /// Cycles of work between two references.
         work: 20, 0 to MOST_WORK;

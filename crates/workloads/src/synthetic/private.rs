@@ -16,7 +16,7 @@ program! {
         lines: 4096, 1 to MANY;
         /// How often it goes through them.
         rounds: 1, 1 to MANY;
-        /// Of the references, those that also store, in percent.
+        /// Share of the references that also store, in percent.
         writes: 0, 0 to 100;
         /// How many processors further on the lines have their home; 0 is local.
         distance: 0, 0 to ALL_OTHERS;

@@ -16,7 +16,7 @@ program! {
         lines: 64, 1 to MANY;
         /// References of each processor.
         references: 2048, 1 to MANY;
-        /// Of the references, those that also store, in percent.
+        /// Share of the references that also store, in percent.
         writes: 20, 0 to 100;
         /// Cycles of work between two references.
         work: 20, 0 to MOST_WORK;

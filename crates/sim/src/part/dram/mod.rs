@@ -2,8 +2,8 @@
 //! different groups of banks ([`bank`]), and in one row of each.
 //!
 //! Each channel has a queue ([`channel`]). Banks open rows for the oldest requests, also while lines of other banks are on the wires.
-//! Of the requests whose rows are open, the one goes next that can start first (first-ready scheduling; Rixner et al. 2000), so that lines
-//! of one rank follow each other without a gap, and lines of an open row before those of another; but one that has waited for
+//! Requests whose rows are open are served in the order in which they can start (first-ready scheduling; Rixner et al. 2000), so that
+//! lines of one rank follow each other without a gap, and lines of an open row before those of another; but one that has waited for
 //! long precedes all. Writes are collected, and written in batches.
 
 mod activations;

@@ -2,8 +2,8 @@
 //! symbol.
 //!
 //! The rules are those of Hexsel and Topham, "The performance of SCI multiprocessor rings", appendix, logical protocol.
-//! What it gives only by its effect is the standard's link level as generally described, for instance by Scott, Goodman
-//! and Vernon ("Performance of the SCI ring", ISCA 1992), to whose model theirs is similar (Section 2). The text of the
+//! Rules that it gives only by their effect follow the standard's link level as generally described, for instance by Scott,
+//! Goodman and Vernon ("Performance of the SCI ring", ISCA 1992), to whose model theirs is similar (Section 2). The text of the
 //! standard was not at hand, so details of go bits and of ageing may differ from its C code; they are these:
 //!
 //! - An idle follows every packet. A node transmits directly behind an idle with the go bit, one packet at a time.

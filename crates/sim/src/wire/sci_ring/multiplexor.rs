@@ -8,7 +8,7 @@ use super::{LinkFault, Outcome, Ring};
 /// Changes that a node has passed on ahead of time and that have come are noted when so many are kept, though the node has nothing to do.
 const LONG_HELD: usize = 24;
 
-/// What became of the first change on a link that its node had not passed on.
+/// Outcome for the first change on a link that its node had not passed on.
 enum Passing {
     /// It stays, until the node is looked at in a slot that is set.
     Held,

@@ -3,10 +3,10 @@
 use super::link::{Change, Mark};
 use super::spec::{NEVER, Slot};
 
-/// What comes in to a multiplexor, and what goes out.
+/// Symbols that enter a multiplexor, and those that leave it.
 ///
-/// What the stripper passes on is idles with the go bit from `go_from` on, until the next packet. The multiplexor either passes
-/// that on, so that a packet takes no time, or is busy: it sends a packet of the node's own, then the contents of the bypass FIFO.
+/// Idles that the stripper passes on carry the go bit from `go_from` on, until the next packet. The multiplexor either passes
+/// symbols on, so that a packet takes no time, or is busy: it sends a packet of the node's own, then the contents of the bypass FIFO.
 /// Its link is then taken without a break, an idle behind every packet, until `free_at`; a packet that comes meanwhile leaves at
 /// `free_at`, and each idle that the FIFO need not keep brings the two times a symbol nearer. These times replace the FIFO's
 /// contents.
