@@ -66,7 +66,7 @@ pub(super) struct Active {
 pub(super) struct Slice {
     /// The lines of the third-level cache.
     pub(super) tags: Cache,
-    /// What others bring into it.
+    /// Lines of others in it.
     others: Option<Others>,
     /// The lines that cores have, where there is a snoop filter of limited size.
     pub(super) filter: Option<Cache>,

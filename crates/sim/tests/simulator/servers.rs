@@ -166,7 +166,7 @@ fn the_penalty_of_the_reader_is_the_directory_in_memory() {
     assert!(snooped.abs() < 25.0, "{snooped:.1}");
 }
 
-/// A tenth at most, for refreshes.
+/// A tenth at most, for what refreshes delay beside the mean of one access.
 #[test]
 fn sums_of_parts_are_what_a_simulation_measures() {
     for machine in ["xeon-8180-2s", "xeon-e5-2699v3-2s", "epyc-7702-2s", "xeon-8480-2s"] {

@@ -170,7 +170,7 @@ fn what_cannot_run_is_refused_at_load() {
             "banks_per_channel = 6",
             "my.toml:3: banks.banks_per_channel = 6: banks with rows are in four groups of each of 2 ranks (banks.ranks); accepted: a multiple of 8",
         ),
-        ("activate_cycles = 200", "my.toml:3: banks.activate_cycles = 200: an access has memory.access_cycles = 130"),
+        ("activate_cycles = 200", "my.toml:3: banks.activate_cycles = 200: an access has memory.access_cycles = 115"),
         (
             "bank_cycles = 70",
             "my.toml:3: banks.bank_cycles = 70: a row is opened and closed within it, which takes 76 cycles; accepted: 76 or more",

@@ -76,6 +76,11 @@ impl DramTiming {
         }
     }
 
+    /// The mean wait of an access for a refresh of its rank, where nothing else delays it.
+    pub fn refresh_wait(&self) -> Duration {
+        Duration(self.refresh.0 * self.refresh.0 / (2 * self.refresh_interval.0))
+    }
+
     /// The first moment from `time` on that is in no refresh of a rank whose refreshes come so much earlier than the multiples of
     /// their interval.
     pub(super) fn refreshed(&self, time: Time, earlier: Duration) -> Time {
