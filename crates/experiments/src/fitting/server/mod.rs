@@ -96,6 +96,8 @@ fn unsuitable(computer: &ComputerRow, reason: String) -> ExperimentError {
 /// A time agrees within this share and a nanosecond, a rate within this share.
 const TIMES_AGREE: f64 = 0.05;
 const RATES_AGREE: f64 = 0.10;
+/// Passes over the values that rates decide.
+const RATE_PASSES: usize = 2;
 
 /// Describes the machine that `computer` lists, whose `records` are those of the suite `fit`, in a file called `file`.
 ///
@@ -138,7 +140,10 @@ pub fn describe_server(file: &str, computer: &ComputerRow, records: &[Record]) -
     let described = bench.values.described(file)?;
     let others = others::fit(&mut bench, &structure, &lists, &observed)?;
     room::make(&mut bench.values, &structure, &described, &observed);
-    tune_rates(&mut bench, &structure, &rates)?;
+    // Rates depend on each other's values: the second pass sees the first's.
+    for _ in 0..RATE_PASSES {
+        tune_rates(&mut bench, &structure, &rates)?;
+    }
     let figures = bench.figures(&observed)?;
     let compared: Vec<Comparison> = observed.iter().zip(&figures).map(|(one, &figure)| compare(one, figure)).collect();
     let mut notes = notes(&structure, records, &observed, penalty, directory);
