@@ -49,8 +49,7 @@ fn recovered(machine: &str, remote_pct: f64) {
     for row in &compared {
         let remote = row.name == "a node's cores read memory of another socket";
         let error = row.error_pct().expect("simulated").abs();
-        // Streams are rates, told as times of a line.
-        let most = if row.unit == Unit::Nanoseconds && !row.name.starts_with("stream") {
+        let most = if row.unit == Unit::Nanoseconds {
             5.0
         } else if remote {
             remote_pct

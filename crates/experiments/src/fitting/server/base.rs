@@ -230,6 +230,8 @@ pub(super) struct Rate {
     pub(super) tunable: Tunable,
     /// Whether the figure rises with the value, or falls.
     pub(super) rises: bool,
+    /// Other kinds of figures that depend on a whole number as much: it is settled among all of them.
+    pub(super) others: &'static [Kind],
 }
 
 impl Rate {
@@ -240,7 +242,7 @@ impl Rate {
         decided_by: Kind,
         rises: bool,
     ) -> Self {
-        Self { tunable: Tunable::whole(keys, 1.0, bounds, value, decided_by), rises }
+        Self { tunable: Tunable::whole(keys, 1.0, bounds, value, decided_by), rises, others: &[] }
     }
 }
 
@@ -269,7 +271,7 @@ pub(super) fn rates(structure: &Structure, start: &Description, rates: &[Observa
     }
     if of(far).is_some_and(limited) {
         let tunable = Tunable::time(&[("socket_link", "line_ns")], (0.1, 1000.0), link.line, far);
-        all.push(Rate { tunable, rises: false });
+        all.push(Rate { tunable, rises: false, others: &[] });
         all.push(under_way(far));
     }
     all
@@ -298,7 +300,9 @@ fn of_cores(start: &Description, rates: &[Observation]) -> Vec<Rate> {
         all.push(Rate::whole(&[("l2", "tag_interval_cycles")], (1.0, 100.0), interval.max(1), Kind::Stream(2), true));
     }
     let keys: &[_] = &[("processor", "outstanding_misses")];
-    all.push(Rate::whole(keys, (least, most), processor.outstanding_misses, reads, true));
+    let registers = Rate::whole(keys, (least, most), processor.outstanding_misses, reads, true);
+    // What DRAM does to one core's reads is known less well than the third-level cache.
+    all.push(Rate { others: &[Kind::CoreReads(Place::OtherSocket), Kind::CoreTriad, Kind::Stream(3)], ..registers });
     if let Some(prefetch) = &start.prefetch {
         all.push(Rate::whole(&[("prefetch", "degree")], (1.0, most), prefetch.degree, reads, true));
     }

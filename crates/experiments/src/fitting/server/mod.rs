@@ -30,7 +30,7 @@ use choices::{choose, lists};
 pub(super) use observed::on_small_pages;
 use observed::{Home, Kind, Observation, Place, find, measured, observations};
 use structure::{Nearness, Structure};
-use tuning::{Bench, Tunable, fit_rate, fit_times};
+use tuning::{Bench, Tunable, fit_rate, fit_times, settle};
 
 /// The classes of pairs of processors that records of the suite `fit` show, in words.
 pub fn pairs_in_words(records: &[Record]) -> Option<String> {
@@ -96,8 +96,6 @@ fn unsuitable(computer: &ComputerRow, reason: String) -> ExperimentError {
 /// A time agrees within this share and a nanosecond, a rate within this share.
 const TIMES_AGREE: f64 = 0.05;
 const RATES_AGREE: f64 = 0.10;
-/// Passes over the values that rates decide.
-const RATE_PASSES: usize = 2;
 
 /// Describes the machine that `computer` lists, whose `records` are those of the suite `fit`, in a file called `file`.
 ///
@@ -140,10 +138,7 @@ pub fn describe_server(file: &str, computer: &ComputerRow, records: &[Record]) -
     let described = bench.values.described(file)?;
     let others = others::fit(&mut bench, &structure, &lists, &observed)?;
     room::make(&mut bench.values, &structure, &described, &observed);
-    // Rates depend on each other's values: the second pass sees the first's.
-    for _ in 0..RATE_PASSES {
-        tune_rates(&mut bench, &structure, &rates)?;
-    }
+    tune_rates(&mut bench, &structure, &rates)?;
     let figures = bench.figures(&observed)?;
     let compared: Vec<Comparison> = observed.iter().zip(&figures).map(|(one, &figure)| compare(one, figure)).collect();
     let mut notes = notes(&structure, records, &observed, penalty, directory);
@@ -161,7 +156,7 @@ pub fn describe_server(file: &str, computer: &ComputerRow, records: &[Record]) -
 fn tune_rates(bench: &mut Bench<'_>, structure: &Structure, rates: &[Observation]) -> Result<(), ExperimentError> {
     let described = bench.values.described(bench.file)?;
     let mut met: Vec<Kind> = Vec::new();
-    for base::Rate { mut tunable, rises } in base::rates(structure, &described, rates) {
+    for base::Rate { mut tunable, rises, others } in base::rates(structure, &described, rates) {
         let Some(observation) = find(rates, tunable.decided_by) else { continue };
         // An observation that an earlier value has met already shows nothing of this one.
         if met.contains(&tunable.decided_by) {
@@ -172,6 +167,11 @@ fn tune_rates(bench: &mut Bench<'_>, structure: &Structure, rates: &[Observation
             met.push(tunable.decided_by);
         }
         if fitted.depends {
+            let all = [observation].into_iter().chain(others.iter().filter_map(|&other| find(rates, other)));
+            let all: Vec<Observation> = all.cloned().collect();
+            if all.len() > 1 {
+                settle(bench, &mut tunable, &all, tolerance)?;
+            }
             tunable.write(&mut bench.values, &origin(&tunable, true, rates, structure.family.name()));
         }
     }
@@ -214,6 +214,11 @@ fn origin(tunable: &Tunable, depends: bool, observations: &[Observation], family
         (None, true) => "calibrated: with all times together".to_owned(),
         (_, false) => format!("default: {family}; no measurement depends on it"),
     }
+}
+
+/// The share within which a figure agrees.
+fn tolerance(kind: Kind) -> f64 {
+    if kind.is_rate() { RATES_AGREE } else { TIMES_AGREE }
 }
 
 fn compare(observation: &Observation, figure: f64) -> Comparison {

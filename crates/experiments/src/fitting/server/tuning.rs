@@ -94,7 +94,7 @@ impl Bench<'_> {
         parallel::collected(observations, work, |_| ())
     }
 
-    fn with(&self, tunables: &[Tunable]) -> Values {
+    pub(super) fn with(&self, tunables: &[Tunable]) -> Values {
         let mut values = self.values.clone();
         tunables.iter().for_each(|tunable| tunable.write(&mut values, ""));
         values
@@ -247,17 +247,18 @@ pub(super) fn fit_rate(
             best = (ratio.ln().abs(), value);
         }
         // The rate as a power of the value, as far as two attempts tell.
+        let straight = if rises { 1.0 } else { -1.0 };
         let power = match last {
             Some((before, rate)) if before != value => {
                 let power = f64::ln(figure / rate) / f64::ln(value / before);
-                depends |= power.abs() > RATE_DEPENDS;
-                if power.abs() < STEEP {
+                if power.abs() < RATE_DEPENDS {
                     break;
                 }
-                power
+                depends = true;
+                // Between a value that limits the rate and one that does not, nothing tells how far it is to the former.
+                if power.abs() < STEEP { straight } else { power }
             }
-            _ if rises => 1.0,
-            _ => -1.0,
+            _ => straight,
         };
         if ratio.ln().abs() < RATE_AGREES {
             depends = true;
@@ -277,4 +278,45 @@ pub(super) fn fit_rate(
     let (error, value) = best;
     tunable.value = value;
     Ok(Fitted { depends, meets: depends && error < RATE_IS_MET })
+}
+
+/// Moves a whole number by ones from where one rate has put it, as long as that makes the largest error of `observations`, all of which
+/// depend on it, smaller. An error counts in units of `tolerance`.
+///
+/// # Errors
+/// When the machine cannot be described or simulated.
+pub(super) fn settle(
+    bench: &Bench<'_>,
+    tunable: &mut Tunable,
+    observations: &[Observation],
+    tolerance: impl Fn(Kind) -> f64,
+) -> Result<(), ExperimentError> {
+    let worst = |value: f64| {
+        let at = Tunable { value, ..tunable.clone() };
+        let figures = bench.figures_of(&bench.with(&[at]), observations)?;
+        let errors = observations.iter().zip(figures);
+        let errors = errors.map(|(one, figure)| (one.measured / figure).ln().abs() / tolerance(one.kind));
+        Ok::<f64, ExperimentError>(errors.fold(0.0, f64::max))
+    };
+    let start = tunable.spelled();
+    let mut best = (worst(start)?, start);
+    for step in [1.0, -1.0] {
+        loop {
+            let next = (best.1 + step).clamp(tunable.bounds.0, tunable.bounds.1);
+            if next == best.1 {
+                break;
+            }
+            let error = worst(next)?;
+            if error >= best.0 {
+                break;
+            }
+            best = (error, next);
+        }
+        // The other way leads back, once this one has helped.
+        if best.1 != start {
+            break;
+        }
+    }
+    tunable.value = best.1;
+    Ok(())
 }
