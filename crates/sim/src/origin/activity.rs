@@ -3,8 +3,9 @@
 
 use std::collections::VecDeque;
 
-use engine::Grid;
 use units::{Duration, Time};
+
+use crate::part::Refresh;
 
 /// The resource that a message needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,26 +14,6 @@ pub enum Work {
     Directory,
     /// Memory, which is read or written along with the directory.
     Memory,
-}
-
-/// Refresh, which holds the memory at fixed intervals.
-#[derive(Clone, Copy, Debug)]
-pub struct Refresh {
-    /// Time from the start of one refresh to the start of the next.
-    pub interval: Grid,
-    /// Duration of each refresh.
-    pub length: Duration,
-}
-
-impl Refresh {
-    /// Refresh time between `start` and `end`; zero if `end` is not later.
-    pub fn between(&self, start: Time, end: Time) -> Duration {
-        let before = |time: Time| {
-            let (whole, part) = self.interval.split(time);
-            self.length * whole + self.length.min(part)
-        };
-        if end > start { before(end) - before(start) } else { Duration::ZERO }
-    }
 }
 
 /// A contiguous time with work of one kind.
@@ -115,7 +96,7 @@ mod tests {
 
     use super::*;
 
-    const REFRESH: Refresh = Refresh { interval: Grid::new(Duration(100)), length: Duration(7) };
+    const REFRESH: Refresh = Refresh::new(Duration(100), Duration(7));
 
     proptest! {
         /// Every moment counts once, no count decreases, and an early reading is part of a later one, for any messages
@@ -141,7 +122,7 @@ mod tests {
                 activity.work(&REFRESH, Time(now), Time(end), if memory { Work::Memory } else { Work::Directory });
             }
             let end = now + 60;
-            let refreshed = |time: u64| time % REFRESH.interval.period().0 < REFRESH.length.0;
+            let refreshed = |time: u64| time % 100 < 7;
             let expected = (0..end).filter(|&time| busy[time as usize] || refreshed(time)).count() as u64;
             prop_assert_eq!(activity.before(&REFRESH, Time(end)).busy(), Duration(expected));
         }

@@ -5,9 +5,10 @@ use machine::description::Description;
 use protocol::origin::{DirectoryState, HomeWork, MessageKind};
 use units::{Duration, Time};
 
-use super::activity::{Activity, Refresh, Work};
+use super::activity::{Activity, Work};
 use super::copy_engine::CopyEngine;
 use super::counted::IoTraffic;
+use crate::part::Refresh;
 use crate::system::BusTiming;
 use crate::system::Held;
 use crate::{Histogram, NodeStatistics, SimError, Tally};
@@ -99,7 +100,7 @@ impl HubTiming {
             memory_read: cycles(memory.line_cycles),
             memory_write: cycles(memory.line_write_cycles),
             directory_only: cycles(hub.directory_only_cycles),
-            refresh: Refresh { interval: Grid::new(memory.refresh_interval), length: cycles(memory.refresh_cycles) },
+            refresh: Refresh::new(memory.refresh_interval, cycles(memory.refresh_cycles)),
             backoff_packets: u64::from(hub.backoff_packets),
         })
     }
@@ -216,9 +217,7 @@ impl Hub {
         };
         self.busy[kind as usize] += occupancy;
         let ready = now.max(self.memory.free_at());
-        let (_, phase) = timing.refresh.interval.split(ready);
-        let start = if phase < timing.refresh.length { ready + (timing.refresh.length - phase) } else { ready };
-        let start = self.memory.reserve_from(now, start, timing.clock, occupancy);
+        let start = self.memory.reserve_from(now, timing.refresh.free(ready), timing.clock, occupancy);
         let (left, work) = match kind {
             _ if work.memory_write => (start + occupancy, Work::Memory),
             MessageKind::Upgrade | MessageKind::Transfer | MessageKind::SharingTransfer => {

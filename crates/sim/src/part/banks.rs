@@ -6,6 +6,8 @@ use engine::{Grid, Server};
 use machine::description::{BanksSpec, Description};
 use units::{Duration, Hertz, Time};
 
+use super::Refresh;
+
 /// Bytes of a word.
 const WORD_BYTES: u64 = 8;
 
@@ -26,10 +28,8 @@ pub struct BanksTiming {
     pub word: Duration,
     /// Least occupancy of a bank by an access.
     pub cycle: Duration,
-    /// From the start of one refresh of all banks to the start of the next.
-    pub refresh_interval: Duration,
-    /// Occupancy of all banks by a refresh.
-    pub refresh: Duration,
+    /// Refresh of all banks.
+    pub refresh: Refresh,
 }
 
 impl BanksTiming {
@@ -45,8 +45,7 @@ impl BanksTiming {
             write,
             word: write / (description.coherent_cache().line.0 / WORD_BYTES),
             cycle: cycles(banks.cycle),
-            refresh_interval: memory.refresh_interval,
-            refresh: cycles(memory.refresh_cycles),
+            refresh: Refresh::new(memory.refresh_interval, cycles(memory.refresh_cycles)),
         }
     }
 }
@@ -82,13 +81,7 @@ impl Banks {
 
     /// The first moment from `now` on at which a bank is free, in no refresh.
     fn free(&self, bank: usize, now: Time) -> Time {
-        self.refreshed(now.max(self.banks[bank].free_at()))
-    }
-
-    /// The first moment from `time` on that is in no refresh.
-    fn refreshed(&self, time: Time) -> Time {
-        let phase = Duration(time.0 % self.timing.refresh_interval.0);
-        if phase < self.timing.refresh { time + (self.timing.refresh - phase) } else { time }
+        self.timing.refresh.free(now.max(self.banks[bank].free_at()))
     }
 
     /// Reads the line with number `line`, requested at `now`. Returns the time of its first data.
@@ -173,8 +166,7 @@ mod tests {
         write: Duration(30),
         word: Duration(4),
         cycle: Duration(150),
-        refresh_interval: Duration(1_000_000),
-        refresh: Duration(10),
+        refresh: Refresh::new(Duration(1_000_000), Duration(10)),
     };
     const START: Time = Time(1000);
 

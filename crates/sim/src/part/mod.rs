@@ -12,6 +12,7 @@ mod miss_counters;
 mod prefetcher;
 mod recency;
 mod reference_counters;
+mod refresh;
 mod snooping_bus;
 mod write_buffer;
 
@@ -24,5 +25,6 @@ pub use levels::{LevelSpec, Levels};
 pub use miss_counters::{MissCounters, MissCountersSpec};
 pub use prefetcher::{Prefetcher, PrefetcherSpec, Reference};
 pub use reference_counters::{ReferenceCounters, ReferenceCountersSpec};
+pub use refresh::Refresh;
 pub use snooping_bus::{SnoopingBus, SnoopingBusTiming};
 pub use write_buffer::{Completion, WriteBuffer};

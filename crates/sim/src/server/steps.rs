@@ -111,7 +111,7 @@ impl Servers {
         let early = self.early_read && home.socket != agent.socket;
         let request = if early { Duration::ZERO } else { timing.home_request };
         let asked = timing.core + way(at_core, agent) + timing.lookup + way(agent, home);
-        let read = request + way(home, memory) + timing.memory.refresh_wait() + timing.memory.access;
+        let read = request + way(home, memory) + timing.memory.refresh.mean_wait() + timing.memory.access;
         let answered = read + way(memory, agent);
         // The responses of all caching agents that are snooped come first.
         let snooped = self.unloaded_snoops(cluster, line).map(|answer| timing.home_request + answer + way(home, agent));

@@ -72,7 +72,7 @@ impl Bank {
     /// Opens `row` for accesses that are requested at `at`, with its activation among those of its rank. Returns the time from which
     /// columns can be accessed.
     pub(super) fn open(&mut self, row: u64, at: Time, rank: &mut Rank, timing: &DramTiming) -> Time {
-        let free = timing.refreshed(at.max(self.used), rank.refreshed_earlier);
+        let free = timing.refresh.free_earlier(at.max(self.used), rank.refreshed_earlier);
         let opened = self.activated + timing.activate;
         let closed = timing.row_lines == 0 || self.row.is_none() || free > self.used.max(opened) + timing.open;
         if !closed && self.row == Some(row) {
@@ -81,7 +81,7 @@ impl Bank {
         let precharge = if closed { Duration::ZERO } else { timing.precharge };
         // A row stays open for the cycle of its bank less the precharge.
         let again = if self.row.is_some() { self.activated + (timing.cycle - precharge) } else { free };
-        let wanted = timing.refreshed(free.max(again) + precharge, rank.refreshed_earlier);
+        let wanted = timing.refresh.free_earlier(free.max(again) + precharge, rank.refreshed_earlier);
         self.activated = rank.activations.plan(wanted, at, timing.four_activations);
         self.row = Some(row);
         self.activated + timing.activate

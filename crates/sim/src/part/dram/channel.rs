@@ -52,7 +52,7 @@ pub(super) struct Channel {
 impl Channel {
     /// An idle channel. The refreshes of its ranks are spread over their interval; those of the first come by `earlier` before its multiples.
     pub(super) fn new(timing: &DramTiming, earlier: Duration) -> Self {
-        let refresh = |rank: u64| earlier + timing.refresh_interval * rank / timing.ranks as u64;
+        let refresh = |rank: u64| earlier + timing.refresh.interval() * rank / timing.ranks as u64;
         let ranks = (0..timing.ranks as u64).map(|rank| Rank::new(refresh(rank))).collect();
         Self {
             wires: Server::default(),
@@ -196,8 +196,10 @@ impl Channel {
             Some(last) if last.group == group => last.end.max(last.start + timing.same_group),
             Some(last) => last.end,
         };
-        timing
-            .refreshed(now.max(request.ready).max(behind).max(self.wires.free_at()), self.ranks[rank].refreshed_earlier)
+        timing.refresh.free_earlier(
+            now.max(request.ready).max(behind).max(self.wires.free_at()),
+            self.ranks[rank].refreshed_earlier,
+        )
     }
 
     /// Plans the next request to serve. Returns its time, unless that is planned already.

@@ -36,7 +36,7 @@ pub struct Dram {
 impl Dram {
     /// An idle memory: that of controller number `controller` among so many of its node, whose ranks are refreshed one after another.
     pub fn new(timing: DramTiming, (controller, controllers): (usize, usize)) -> Self {
-        let apart = timing.refresh_interval / (timing.ranks * timing.channels * controllers) as u64;
+        let apart = timing.refresh.interval() / (timing.ranks * timing.channels * controllers) as u64;
         let channel = |number: usize| Channel::new(&timing, apart * (number * controllers + controller) as u64);
         Self { channels: (0..timing.channels).map(channel).collect(), timing }
     }

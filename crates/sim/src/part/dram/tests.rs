@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
+use crate::part::Refresh;
 
 /// Two ranks of eight banks, rows of eight lines, and no refresh within the first microsecond after its start.
 const TIMING: DramTiming = DramTiming {
@@ -26,8 +27,7 @@ const TIMING: DramTiming = DramTiming {
     four_activations: Duration(40),
     batch: 1,
     turnaround: Duration(30),
-    refresh_interval: Duration(1_000_000),
-    refresh: Duration(10),
+    refresh: Refresh::new(Duration(1_000_000), Duration(10)),
 };
 const START: Time = Time(1000);
 /// Lines of all rows of one number, and those of two rows in turn.

@@ -1,7 +1,9 @@
 //! Sizes and times of DRAM, from a description.
 
 use machine::description::{BanksSpec, Description};
-use units::{Duration, Hertz, Time};
+use units::{Duration, Hertz};
+
+use crate::part::Refresh;
 
 /// Sizes and times of the DRAM behind a memory controller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,10 +44,8 @@ pub struct DramTiming {
     pub batch: usize,
     /// Time in which the wires of a channel turn from reads to writes and back.
     pub turnaround: Duration,
-    /// From the start of one refresh of a rank to the start of the next.
-    pub refresh_interval: Duration,
-    /// Occupancy of all banks of a rank by a refresh.
-    pub refresh: Duration,
+    /// Refresh of all banks of a rank.
+    pub refresh: Refresh,
 }
 
 impl DramTiming {
@@ -71,20 +71,7 @@ impl DramTiming {
             four_activations: cycles(banks.four_activations_cycles),
             batch: banks.write_batch.max(1) as usize,
             turnaround: cycles(banks.turnaround_cycles),
-            refresh_interval: memory.refresh_interval,
-            refresh: cycles(memory.refresh_cycles),
+            refresh: Refresh::new(memory.refresh_interval, cycles(memory.refresh_cycles)),
         }
-    }
-
-    /// The mean wait of an access for a refresh of its rank, where nothing else delays it.
-    pub fn refresh_wait(&self) -> Duration {
-        Duration(self.refresh.0 * self.refresh.0 / (2 * self.refresh_interval.0))
-    }
-
-    /// The first moment from `time` on that is in no refresh of a rank whose refreshes come so much earlier than the multiples of
-    /// their interval.
-    pub(super) fn refreshed(&self, time: Time, earlier: Duration) -> Time {
-        let phase = Duration((time.0 + earlier.0) % self.refresh_interval.0);
-        if phase < self.refresh { time + (self.refresh - phase) } else { time }
     }
 }
