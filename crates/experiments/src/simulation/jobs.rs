@@ -188,7 +188,10 @@ fn run_all(
         let tell = || each.simulation.attribution(&simulator, &row, &each.regions, &reports);
         let attribution = each.simulation.options.attribute.then(tell);
         row.regions = attribution.as_ref().map(record::Attribution::by_object);
-        Simulated { row, wrong, paging, homes, attribution, scheduling, finished, took }
+        let sum = |of: fn(&ThreadReport) -> u64| reports.iter().map(of).sum();
+        let references = sum(|report| report.whole.simulated_references());
+        let transactions = sum(|report| report.whole.secondary_misses);
+        Simulated { row, wrong, paging, homes, attribution, scheduling, finished, took, references, transactions }
     };
     Ok(prepared.into_iter().zip(reports).map(finish).collect())
 }

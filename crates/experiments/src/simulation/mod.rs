@@ -69,15 +69,19 @@ pub struct Simulated {
     pub finished: units::Duration,
     /// How long the simulation took on the host: the only part that differs between equal runs.
     pub took: Duration,
+    /// References that were simulated one by one, from the start of each thread to its end.
+    pub references: u64,
+    /// Misses of the coherent caches in that time.
+    pub transactions: u64,
 }
 
 impl Simulated {
     /// How fast the host was, in words.
     pub fn speed(&self) -> String {
-        let SimulationRow { program, machine, protocol, cpus, references, secondary_misses, .. } = &self.row;
+        let SimulationRow { program, machine, protocol, cpus, .. } = &self.row;
         let seconds = self.took.as_secs_f64();
         let rate = |count: u64| count as f64 / seconds / 1e6;
-        let (references, transactions) = (rate(*references), rate(*secondary_misses));
+        let (references, transactions) = (rate(self.references), rate(self.transactions));
         format!(
             "{program} on {cpus} processors of {machine}, {protocol}: {seconds:.2} s, {references:.2} million references \
              and {transactions:.2} million transactions a second"

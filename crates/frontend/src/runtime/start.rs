@@ -264,18 +264,21 @@ fn conclude(
             let own = OwnProgram { description, name: program, cpus: *cpus, seed: *seed, causes: *causes, policies };
             let mut row = own.record(simulator, &reports);
             row.measured = Some(measured::part(run).to_owned());
+            let sum = |of: fn(&ThreadReport) -> u64| reports.iter().map(of).sum::<u64>();
+            let mut simulated = sum(|report| report.whole.simulated_references());
+            let mut spins = sum(|report| report.whole.looks);
             if run.request.no_caches {
                 (row.references, row.spins) = (callbacks::counted(), 0);
+                (simulated, spins) = (row.references, 0);
             }
             let seconds = start.elapsed().as_secs_f64();
             answer.speed = Some(format!(
-                "{} with {} threads on {}: {seconds:.2} s, {:.2} million references a second, {} spin references not \
-                 counted",
+                "{} with {} threads on {}: {seconds:.2} s, {:.2} million references a second, {spins} spin references \
+                 not counted",
                 row.program,
                 reports.len(),
                 row.machine,
-                row.references.saturating_sub(row.spins) as f64 / seconds / 1e6,
-                row.spins,
+                simulated as f64 / seconds / 1e6,
             ));
             let data = Ended { description, simulator, row: &row, reports: &reports, objects: objects() };
             answer.attribution = causes.then(|| with_libraries(attribution(data, address::named)));

@@ -95,6 +95,11 @@ fn sum<const N: usize>(counts: [u64; N], others: [u64; N]) -> [u64; N] {
 }
 
 impl ProcessorCounters {
+    /// References that were simulated one by one: without the looks of spin loops, which are counted together when a loop ends.
+    pub const fn simulated_references(&self) -> u64 {
+        self.references - self.looks
+    }
+
     /// References to shared data: loads and prefetches, and stores.
     pub fn shared_references(&self) -> [u64; 2] {
         let [loads, stores] = self.private_references;

@@ -27,6 +27,8 @@ pub struct ThreadReport {
     pub time: Duration,
     /// Counts of its processors in that time, as far as they ran it.
     pub counters: ProcessorCounters,
+    /// The same from its start to its end.
+    pub whole: ProcessorCounters,
     /// Scheduling counts.
     pub scheduling: SchedulingCounters,
 }
@@ -363,8 +365,9 @@ impl<C: Controller> System<C> {
         let started = started.unwrap_or(now);
         let (time, counters) = self.measured(thread).unwrap_or((finished - started, elsewhere));
         debug_assert_eq!(time, counters.time.total(), "every picosecond of {cpu:?} is charged to something");
-        let scheduling = self.scheduling(thread);
-        self.threads.reports.push((thread, ThreadReport { cpu, started, finished, time, counters, scheduling }));
+        let (whole, scheduling) = (elsewhere, self.scheduling(thread));
+        let report = ThreadReport { cpu, started, finished, time, counters, whole, scheduling };
+        self.threads.reports.push((thread, report));
         Some((body, thread))
     }
 
@@ -380,8 +383,9 @@ impl<C: Controller> System<C> {
         let (finished, cpu) = (left.0, CpuId(0));
         let started = started.unwrap_or(finished);
         let (time, counters) = self.measured(thread).unwrap_or((finished - started, elsewhere));
-        let scheduling = self.scheduling(thread);
-        self.threads.reports.push((thread, ThreadReport { cpu, started, finished, time, counters, scheduling }));
+        let (whole, scheduling) = (elsewhere, self.scheduling(thread));
+        let report = ThreadReport { cpu, started, finished, time, counters, whole, scheduling };
+        self.threads.reports.push((thread, report));
     }
 
     /// The wait of the program on `cpu`.

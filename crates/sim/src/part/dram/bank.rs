@@ -17,11 +17,13 @@ const fn mixed(row: u64) -> u64 {
     row.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56
 }
 
-/// A row of a channel, with its bank.
+/// A row of a channel, with its bank, the rank of the bank, and its group there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Place {
-    pub(super) bank: u32,
     pub(super) row: u64,
+    pub(super) bank: u32,
+    pub(super) rank: u16,
+    pub(super) group: u16,
 }
 
 impl DramTiming {
@@ -30,16 +32,15 @@ impl DramTiming {
     pub(super) fn place(&self, line: u64) -> Place {
         let banks = self.banks as u64;
         if self.row_lines == 0 {
-            return Place { bank: (line % banks) as u32, row: line / banks };
+            return self.place_in((line % banks) as u32, line / banks);
         }
         let (turn, of_turn, each) = (line % TURNS, line / TURNS / self.row_lines, banks / TURNS);
         let row = of_turn / each;
-        Place { bank: ((of_turn + mixed(row)) % each * TURNS + turn) as u32, row }
+        self.place_in(((of_turn + mixed(row)) % each * TURNS + turn) as u32, row)
     }
 
-    /// The group of a bank, and its rank.
-    pub(super) const fn group_and_rank(&self, bank: u32) -> (u32, usize) {
-        (bank % GROUPS, (bank / GROUPS) as usize % self.ranks)
+    pub(super) const fn place_in(&self, bank: u32, row: u64) -> Place {
+        Place { row, bank, rank: (bank / GROUPS % self.ranks as u32) as u16, group: (bank % GROUPS) as u16 }
     }
 }
 

@@ -27,8 +27,8 @@ impl Request {
 /// The last line on the wires.
 #[derive(Clone, Copy, Debug)]
 struct Last {
-    rank: usize,
-    group: u32,
+    rank: u16,
+    group: u16,
     start: Time,
     end: Time,
 }
@@ -117,8 +117,8 @@ impl Channel {
 
     /// Opens a row at `at`, for all requests to it.
     fn open(&mut self, place: Place, at: Time, timing: &DramTiming) {
-        let (_, rank) = timing.group_and_rank(place.bank);
-        let ready = self.banks[place.bank as usize].open(place.row, at, &mut self.ranks[rank], timing);
+        let rank = &mut self.ranks[usize::from(place.rank)];
+        let ready = self.banks[place.bank as usize].open(place.row, at, rank, timing);
         for request in self.queue.iter_mut().filter(|request| request.place.bank == place.bank) {
             if request.place.row != place.row {
                 request.ready = Time::MAX;
@@ -163,9 +163,15 @@ impl Channel {
         }
     }
 
+    /// The soonest time at which a request can have the wires.
+    fn soonest(&self, now: Time) -> Time {
+        now.max(self.wires.free_at())
+    }
+
     /// The request to serve next, and the time at which that starts: the first that can, or the oldest if it has waited for long.
     fn choose(&self, now: Time, timing: &DramTiming) -> Option<(usize, Time)> {
         let mut best: Option<(usize, Time)> = None;
+        let soonest = self.soonest(now);
         for (index, request) in self.queue.iter().enumerate() {
             if !self.is_eligible(index, timing) {
                 continue;
@@ -176,8 +182,12 @@ impl Channel {
                     best = Some((index, start));
                 }
                 // The wires do not wait for its row.
-                if now.since(request.since) > timing.patience && request.ready <= now.max(self.wires.free_at()) {
+                if now.since(request.since) > timing.patience && request.ready <= soonest {
                     return Some((index, start));
+                }
+                // None is sooner, and those that follow have waited for less.
+                if start == soonest {
+                    return best;
                 }
             }
             if !timing.reorders {
@@ -189,7 +199,7 @@ impl Channel {
 
     /// The time from which a request can have the wires.
     fn start(&self, request: &Request, now: Time, timing: &DramTiming) -> Time {
-        let (group, rank) = timing.group_and_rank(request.place.bank);
+        let Place { group, rank, .. } = request.place;
         let behind = match self.last {
             None => Time::ZERO,
             Some(last) if last.rank != rank => last.end + timing.rank_switch,
@@ -197,13 +207,16 @@ impl Channel {
             Some(last) => last.end,
         };
         timing.refresh.free_earlier(
-            now.max(request.ready).max(behind).max(self.wires.free_at()),
-            self.ranks[rank].refreshed_earlier,
+            self.soonest(now).max(request.ready).max(behind),
+            self.ranks[usize::from(rank)].refreshed_earlier,
         )
     }
 
     /// Plans the next request to serve. Returns its time, unless that is planned already.
     fn plan(&mut self, now: Time, timing: &DramTiming) -> Option<Time> {
+        if self.planned <= self.soonest(now) {
+            return None;
+        }
         let next = self.choose(now, timing).map_or(Time::MAX, |(_, start)| start);
         if next < self.planned {
             self.planned = next;
@@ -233,7 +246,7 @@ impl Channel {
         let length = if read.is_some() { timing.read } else { timing.write };
         self.wires.reserve(now, Grid::ANY, length);
         let end = now + length;
-        let (group, rank) = timing.group_and_rank(place.bank);
+        let Place { group, rank, .. } = place;
         self.last = Some(Last { rank, group, start: now, end });
         self.banks[place.bank as usize].note(end);
         match read {

@@ -106,7 +106,11 @@ fn lines_lie_in_rows_of_two_groups_in_turn() {
     all.sort_unstable();
     let each = all.chunk_by(|one, other| one == other).map(<[_]>::len).collect::<Vec<_>>();
     assert_eq!(each, [8; 48], "each row of each bank has all its lines");
-    assert_eq!([0, 1, 4, 15].map(|bank| TIMING.group_and_rank(bank)), [(0, 0), (1, 0), (0, 1), (3, 1)]);
+    let group_and_rank = |bank| {
+        let place = TIMING.place_in(bank, 0);
+        (place.group, place.rank)
+    };
+    assert_eq!([0, 1, 4, 15].map(group_and_rank), [(0, 0), (1, 0), (0, 1), (3, 1)]);
 }
 
 #[test]
