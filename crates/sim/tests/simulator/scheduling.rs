@@ -100,6 +100,7 @@ fn an_undisturbed_batch_in_order_is_as_without_a_scheduler() {
     // External requests at a thread's processor do not count for the thread after it has left for a barrier.
     for report in scheduled.iter_mut().flatten().chain(&mut alone) {
         report.counters.external = sim::ExternalCounts::default();
+        report.whole.external = sim::ExternalCounts::default();
     }
     assert_eq!(scheduled, [alone]);
 }
