@@ -265,12 +265,12 @@ fn conclude(
             let mut row = own.record(simulator, &reports);
             row.measured = Some(measured::part(run).to_owned());
             let sum = |of: fn(&ThreadReport) -> u64| reports.iter().map(of).sum::<u64>();
-            let mut simulated = sum(|report| report.whole.simulated_references());
-            let mut spins = sum(|report| report.whole.looks);
-            if run.request.no_caches {
+            let (simulated, spins) = if run.request.no_caches {
                 (row.references, row.spins) = (callbacks::counted(), 0);
-                (simulated, spins) = (row.references, 0);
-            }
+                (row.references, 0)
+            } else {
+                (sum(|report| report.whole.simulated_references()), sum(|report| report.whole.looks))
+            };
             let seconds = start.elapsed().as_secs_f64();
             answer.speed = Some(format!(
                 "{} with {} threads on {}: {seconds:.2} s, {:.2} million references a second, {spins} spin references \

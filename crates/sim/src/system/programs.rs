@@ -363,12 +363,23 @@ impl<C: Controller> System<C> {
             watching.ended(thread, ThreadCounts { counters: elsewhere, on_processor: on_others });
         }
         let started = started.unwrap_or(now);
-        let (time, counters) = self.measured(thread).unwrap_or((finished - started, elsewhere));
-        debug_assert_eq!(time, counters.time.total(), "every picosecond of {cpu:?} is charged to something");
-        let (whole, scheduling) = (elsewhere, self.scheduling(thread));
-        let report = ThreadReport { cpu, started, finished, time, counters, whole, scheduling };
+        let report = self.reported(thread, cpu, (started, finished), elsewhere);
+        let accounted = report.counters.time.total();
+        debug_assert_eq!(report.time, accounted, "every picosecond of {cpu:?} is charged to something");
         self.threads.reports.push((thread, report));
         Some((body, thread))
+    }
+
+    /// The report of a thread that ran from the first to the second of these times, with the counts of its processors in that time.
+    fn reported(
+        &self,
+        thread: usize,
+        cpu: CpuId,
+        (started, finished): (Time, Time),
+        whole: ProcessorCounters,
+    ) -> ThreadReport {
+        let (time, counters) = self.measured(thread).unwrap_or((finished - started, whole));
+        ThreadReport { cpu, started, finished, time, counters, whole, scheduling: self.scheduling(thread) }
     }
 
     /// The time and counts of a thread in the measured intervals of its program, if there were any.
@@ -382,9 +393,7 @@ impl<C: Controller> System<C> {
         std::mem::forget(body);
         let (finished, cpu) = (left.0, CpuId(0));
         let started = started.unwrap_or(finished);
-        let (time, counters) = self.measured(thread).unwrap_or((finished - started, elsewhere));
-        let (whole, scheduling) = (elsewhere, self.scheduling(thread));
-        let report = ThreadReport { cpu, started, finished, time, counters, whole, scheduling };
+        let report = self.reported(thread, cpu, (started, finished), elsewhere);
         self.threads.reports.push((thread, report));
     }
 

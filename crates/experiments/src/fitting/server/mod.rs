@@ -170,7 +170,7 @@ fn tune_rates(bench: &mut Bench<'_>, structure: &Structure, rates: &[Observation
             let all = [observation].into_iter().chain(others.iter().filter_map(|&other| find(rates, other)));
             let all: Vec<Observation> = all.cloned().collect();
             if all.len() > 1 {
-                settle(bench, &mut tunable, &all, tolerance)?;
+                settle(bench, &mut tunable, &all)?;
             }
             tunable.write(&mut bench.values, &origin(&tunable, true, rates, structure.family.name()));
         }
@@ -223,17 +223,14 @@ fn tolerance(kind: Kind) -> f64 {
 
 fn compare(observation: &Observation, figure: f64) -> Comparison {
     let Observation { kind, measured, places, .. } = observation;
-    let (unit, agrees) = match kind.is_rate() {
-        true => (Unit::MegabytesPerSecond, (figure - measured).abs() <= RATES_AGREE * measured),
-        false => (Unit::Nanoseconds, (figure - measured).abs() <= TIMES_AGREE * measured + 1.0),
-    };
+    let (unit, beside) = if kind.is_rate() { (Unit::MegabytesPerSecond, 0.0) } else { (Unit::Nanoseconds, 1.0) };
     let several = if *places > 1 { format!(" (middle of {places})") } else { String::new() };
     Comparison {
         name: format!("{}{several}", kind.words()),
         unit,
         measured: *measured,
         simulated: Some(figure),
-        agrees,
+        agrees: (figure - measured).abs() <= tolerance(*kind) * measured + beside,
     }
 }
 

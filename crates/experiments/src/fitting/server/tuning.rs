@@ -5,6 +5,7 @@ use fit::least_squares::damped_step;
 use units::Duration;
 
 use super::observed::{Kind, Observation};
+use super::tolerance;
 use super::values::Values;
 use crate::error::ExperimentError;
 use crate::fitting::figure::figure;
@@ -94,7 +95,7 @@ impl Bench<'_> {
         parallel::collected(observations, work, |_| ())
     }
 
-    pub(super) fn with(&self, tunables: &[Tunable]) -> Values {
+    fn with(&self, tunables: &[Tunable]) -> Values {
         let mut values = self.values.clone();
         tunables.iter().for_each(|tunable| tunable.write(&mut values, ""));
         values
@@ -281,7 +282,7 @@ pub(super) fn fit_rate(
 }
 
 /// Moves a whole number by ones from where one rate has put it, as long as that makes the largest error of `observations`, all of which
-/// depend on it, smaller. An error counts in units of `tolerance`.
+/// depend on it, smaller. An error counts in units of the share within which its figure agrees ([`tolerance`]).
 ///
 /// # Errors
 /// When the machine cannot be described or simulated.
@@ -289,7 +290,6 @@ pub(super) fn settle(
     bench: &Bench<'_>,
     tunable: &mut Tunable,
     observations: &[Observation],
-    tolerance: impl Fn(Kind) -> f64,
 ) -> Result<(), ExperimentError> {
     let worst = |value: f64| {
         let at = Tunable { value, ..tunable.clone() };

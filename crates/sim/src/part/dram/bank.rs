@@ -39,6 +39,7 @@ impl DramTiming {
         self.place_in(((of_turn + mixed(row)) % each * TURNS + turn) as u32, row)
     }
 
+    /// A row of a bank.
     pub(super) const fn place_in(&self, bank: u32, row: u64) -> Place {
         Place { row, bank, rank: (bank / GROUPS % self.ranks as u32) as u16, group: (bank % GROUPS) as u16 }
     }
