@@ -307,39 +307,30 @@ impl Builder<'_> {
         Ok(Obtained { asked: self.pages, pages, nodes, verified })
     }
 
+    /// The sizes of the pages. Those of base pages and of a pool are settled by mmap and madvise, and move_pages tells of each that it
+    /// is there. For smaps, the kernel looks at the pages of other areas, too, which takes longer than most measurements.
     fn verify_pages(&self, region: &Region) -> Result<BTreeMap<Bytes, Bytes>, HostError> {
-        let whole = Part { node: self.parts[0].node, range: 0..region.length() };
         let length = Bytes(region.length() as u64);
-        let huge = self.inventory.transparent.size;
-        let sizes = match page_sizes(&self.inventory.files, &addresses(region, &whole.range), huge) {
-            Ok(sizes) => sizes,
-            // Without smaps, mmap and madvise have settled these kinds all the same.
-            Err(_) if self.pages != PageKind::Transparent => {
-                return Ok(BTreeMap::from([(page_of(self.pages, self.inventory), length)]));
-            }
-            Err(problem) => {
-                let problem = format!("whether pages are huge cannot be checked: {problem}");
-                return Err(self.refuse(&whole, problem, "use base, or pages of a pool"));
-            }
+        let expected = page_of(self.pages, self.inventory);
+        if self.pages != PageKind::Transparent {
+            return Ok(BTreeMap::from([(expected, length)]));
+        }
+        let whole = Part { node: self.parts[0].node, range: 0..region.length() };
+        let unknown = |problem: String| {
+            let problem = format!("whether pages are huge cannot be checked: {problem}");
+            self.refuse(&whole, problem, "use base, or pages of a pool")
         };
+        let range = addresses(region, &whole.range);
+        let sizes = page_sizes(&self.inventory.files, &range, expected).map_err(unknown)?;
         let present: u64 = sizes.values().map(|bytes| bytes.0).sum();
         if present != length.0 {
             let problem = format!("{} KiB of {} KiB are present", present >> 10, length.0 >> 10);
             return Err(self.refuse(&whole, problem, "memory is being swapped out; request less"));
         }
-        let expected = page_of(self.pages, self.inventory);
-        let others = sizes.keys().any(|&size| size != expected);
-        let none = !sizes.contains_key(&expected);
-        if none || (others && self.pages != PageKind::Transparent) {
-            let problem = format!(
-                "the kernel gave pages of {}",
-                sizes.keys().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-            );
-            let advice = match self.pages {
-                PageKind::Transparent => huge_page_advice(self.inventory),
-                _ => "internal error; please report it with `ccnuma topology --json`".to_owned(),
-            };
-            return Err(self.refuse(&whole, problem, advice));
+        if !sizes.contains_key(&expected) {
+            let given = sizes.keys().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            let problem = format!("the kernel gave pages of {given}");
+            return Err(self.refuse(&whole, problem, huge_page_advice(self.inventory)));
         }
         Ok(sizes)
     }

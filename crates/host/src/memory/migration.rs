@@ -6,7 +6,7 @@ use units::{Bytes, NodeId};
 
 use super::mapping::{FORBIDDEN_ADVICE, Mapping, PageLocation, addresses, locate, usable};
 use super::obtained::{Verification, page_sizes};
-use super::room;
+use super::{PageKind, room};
 use crate::HostError;
 
 /// Outcome of moving a mapping to a node.
@@ -72,6 +72,9 @@ impl Mapping {
         }
         self.obtained.nodes = nodes;
         self.obtained.verified = Verification::MovePages { pages: now.len() as u64 };
+        if self.pages != PageKind::Transparent {
+            return;
+        }
         let huge = self.inventory.transparent.size;
         let range = addresses(&self.region, &(0..self.region.length()));
         if let Ok(pages) = page_sizes(&self.inventory.files, &range, huge) {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::ops::Range;
 
 use units::{Bytes, NodeId};
@@ -90,8 +92,14 @@ impl fmt::Display for Obtained {
 /// The largest base page of any architecture (AArch64's 64 KiB): what is larger is a huge page.
 const SMALLEST: Bytes = Bytes::from_kib(64);
 
+/// Bytes of `/proc/self/smaps` read at once: about one area.
+const SMAPS_BYTES: usize = 1024;
+
 /// The page sizes of a range of addresses by `/proc/self/smaps` (proc_pid_smaps(5)): bytes by page size. Pages that are not
 /// there are not counted.
+///
+/// The kernel looks at every page of every area that is read, so the file, in the order of addresses, is read no further than the
+/// range: new areas mostly lie before older ones.
 ///
 /// # Errors
 /// Why the file tells nothing about the range.
@@ -100,11 +108,12 @@ pub(super) fn page_sizes(
     range: &Range<usize>,
     huge: Bytes,
 ) -> Result<BTreeMap<Bytes, Bytes>, String> {
-    let text = files.text("proc/self/smaps").map_err(|error| error.to_string())?;
-    sizes_in(&text.ok_or("the kernel has no /proc/self/smaps")?, range, huge)
+    let path = files.path("proc/self/smaps");
+    let file = File::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    sizes_in(BufReader::with_capacity(SMAPS_BYTES, file), range, huge)
 }
 
-fn sizes_in(text: &str, range: &Range<usize>, huge: Bytes) -> Result<BTreeMap<Bytes, Bytes>, String> {
+fn sizes_in(smaps: impl BufRead, range: &Range<usize>, huge: Bytes) -> Result<BTreeMap<Bytes, Bytes>, String> {
     let mut sizes = BTreeMap::new();
     let mut add = |size: Bytes, bytes: u64| {
         if bytes > 0 {
@@ -113,18 +122,24 @@ fn sizes_in(text: &str, range: &Range<usize>, huge: Bytes) -> Result<BTreeMap<By
     };
     let mut inside = false;
     let mut area = Area::default();
-    for line in text.lines() {
-        if let Some(found) = addresses(line) {
+    for line in smaps.split(b'\n') {
+        let line = line.map_err(|error| error.to_string())?;
+        let line = String::from_utf8_lossy(&line);
+        if let Some(found) = addresses(&line) {
             if inside {
                 area.count(huge, &mut add);
             }
-            inside = found.start < range.end && range.start < found.end;
+            if found.start >= range.end {
+                inside = false;
+                break;
+            }
+            inside = range.start < found.end;
             if inside && (found.start < range.start || range.end < found.end) {
                 return Err("smaps shows it together with other memory".to_owned());
             }
             area = Area::default();
         } else if inside {
-            area.read(line);
+            area.read(&line);
         }
     }
     if inside {
@@ -202,6 +217,8 @@ pub(super) fn nodes_by_account(files: &KernelFiles, range: &Range<usize>) -> Res
 
 #[cfg(test)]
 mod tests {
+    use std::io::{self, Read};
+
     use super::*;
 
     const SMAPS: &str = "\
@@ -222,14 +239,27 @@ Rss:                   0 kB
 Private_Hugetlb:    4096 kB
 ";
 
+    struct Unreadable;
+
+    impl Read for Unreadable {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            panic!("nothing of it is needed")
+        }
+    }
+
     #[test]
     fn page_sizes_of_a_range() {
         let mib = Bytes::from_mib;
-        let sizes = |first: usize, last: usize| sizes_in(SMAPS, &(first..last), mib(2));
+        let sizes = |first: usize, last: usize| sizes_in(SMAPS.as_bytes(), &(first..last), mib(2));
         let mixed = sizes(0x7f00_0000_0000, 0x7f00_0040_0000).expect("areas");
         assert_eq!(mixed, BTreeMap::from([(mib(2), mib(2)), (Bytes::from_kib(4), mib(1))]));
         assert_eq!(sizes(0x7f00_0040_0000, 0x7f00_0080_0000).expect("area"), BTreeMap::from([(mib(2), mib(4))]));
         assert!(sizes(0x7f00_0000_1000, 0x7f00_0020_0000).is_err(), "the area holds more than the range");
         assert!(sizes(0x1000, 0x2000).is_err());
+        // What lies behind the range is not read: there is nothing to read it from.
+        let first = SMAPS.find("7f0000400000-").expect("an area") + "7f0000400000-7f0000800000 rw-p\n".len();
+        let no_further = SMAPS.as_bytes()[..first].chain(Unreadable);
+        let before = sizes_in(BufReader::with_capacity(1, no_further), &(0x7f00_0000_0000..0x7f00_0020_0000), mib(2));
+        assert_eq!(before, Ok(BTreeMap::from([(mib(2), mib(2))])));
     }
 }

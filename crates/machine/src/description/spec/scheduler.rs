@@ -7,8 +7,8 @@ use crate::description::kind::{count, ns};
 
 /// Upper limit of times, for events that are rare on a real machine: 100 seconds.
 const LONGEST_NS: f64 = 1e11;
-/// Upper limit of the age of programs: just over a day.
-const OLDEST_NS: f64 = 1e14;
+/// Upper limit of the age of programs: almost three hours.
+const OLDEST_NS: f64 = 1e13;
 
 section! {
     /// The scheduler. Times are those of a real machine, whose programs run for minutes; all are divided by the
