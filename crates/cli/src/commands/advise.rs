@@ -26,9 +26,9 @@ const EXAMPLES: &str = "Examples:
                                                  what would gain if all pages were on node 0?
 
 Each setting that the machine offers is tried alone: placements of pages (first touch, interleaved, all on one node, each on the node
-that uses it; migration and replication where nodes can), memory modes of servers (snoop modes, SNC, NPS), hardware prefetchers
-off, and orders of threads (close, spread, scattered, by core cluster). Then the best of each that gains runs together with the
-others. Settings are ranked by the time of the program's measured part; those that gain at least 1 % are followed by the command or
+that uses it; migration and replication where nodes can), memory modes of servers (snoop modes, SNC, NPS), hardware prefetchers off,
+and orders of threads (close, spread, scattered, by core cluster, on shared cores). Then the best of each that gains runs together with
+the others. Settings are ranked by the time of the program's measured part; those that gain at least 1 % are followed by the command or
 firmware setting that gets them. Runs execute in parallel; your own program runs once for each, with the same input, and its output
 appears once. Exit code 1 if the program's check of its own results fails.";
 

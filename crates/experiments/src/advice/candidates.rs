@@ -254,6 +254,7 @@ impl Present<'_> {
             (ThreadOrder::Spread, "spread", "threads spread over the machine"),
             (ThreadOrder::Scatter, "scatter", "threads scattered over sockets and nodes in turn"),
             (ThreadOrder::Clusters, "clusters", "a thread for each core cluster in turn"),
+            (ThreadOrder::Siblings, "siblings", "threads on all hardware threads of a core"),
         ];
         let setting = |(order, word, label): (ThreadOrder, &str, &str)| {
             let change = format!("threads={word}");
@@ -262,6 +263,7 @@ impl Present<'_> {
                 (System::Unknown, _) => Means { before: Some(format!("os.threads = \"{word}\"")), ..Means::default() },
                 (_, ThreadOrder::Compact) => environment("OMP_PROC_BIND=close OMP_PLACES=cores"),
                 (_, ThreadOrder::Spread) => environment("OMP_PROC_BIND=spread OMP_PLACES=cores"),
+                (_, ThreadOrder::Siblings) => environment("OMP_PROC_BIND=close OMP_PLACES=threads"),
                 (_, ThreadOrder::Scatter | ThreadOrder::Clusters) => environment(&listed(&self.order(&places))),
             };
             Some(Setting::of(Dimension::Threads, label, &[&change], means))
@@ -290,6 +292,21 @@ mod tests {
         let present = Present { name, machine: &machine, cpus, plans: false };
         let setting = present.on_one_node(System::Linux);
         (setting.label, setting.means.launcher.join(" "))
+    }
+
+    #[test]
+    fn cores_are_shared_where_they_have_several_hardware_threads() {
+        let of_threads = |name: &str| {
+            let machine = variant::load(name).unwrap_or_else(|error| panic!("{error}"));
+            let present = Present { name, machine: &machine, cpus: 8, plans: false };
+            let settings = present.alternatives(Dimension::Threads, &Attribution::default()).expect("settings");
+            settings.into_iter().filter_map(|setting| setting.means.environment).collect::<Vec<_>>()
+        };
+        let shared = "OMP_PROC_BIND=close OMP_PLACES=threads".to_owned();
+        assert!(of_threads("xeon-6252n-2s+smt=2").contains(&shared));
+        assert!(!of_threads("xeon-6252n-2s").contains(&shared));
+        let apart = of_threads("xeon-6252n-2s+smt=2+threads=siblings");
+        assert!(apart.contains(&"OMP_PROC_BIND=close OMP_PLACES=cores".to_owned()), "{apart:?}");
     }
 
     #[test]

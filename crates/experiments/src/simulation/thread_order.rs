@@ -5,9 +5,13 @@ use machine::{Description, Topology};
 use units::{CpuId, NodeId};
 
 /// The processor of each of `threads` threads, unless a scheduler decides. Each has a core of its own as long as there is one; more
-/// take the second hardware threads of cores in the same order, and so on.
+/// take the second hardware threads of cores in the same order, and so on. Siblings share cores from the start.
 pub(crate) fn thread_order(description: &Description, topology: &Topology, threads: usize) -> Vec<CpuId> {
     let all = topology.processors() as usize;
+    if description.os.threads == ThreadOrder::Siblings {
+        let cores = (0..all as u16).map(CpuId);
+        return cores.flat_map(|core| topology.threads_of(core)).take(threads).collect();
+    }
     if threads <= all {
         return core_order(description, topology, threads);
     }
@@ -27,7 +31,7 @@ fn core_order(description: &Description, topology: &Topology, threads: usize) ->
     }
     let numbers = || (0..all as u16).map(CpuId);
     match os.threads {
-        ThreadOrder::Compact => numbers().take(threads).collect(),
+        ThreadOrder::Compact | ThreadOrder::Siblings => numbers().take(threads).collect(),
         // The places of OpenMP 5.2, 10.1.3: as many equal parts as threads, of each the first.
         ThreadOrder::Spread => {
             (0..threads).map(|thread| CpuId((thread * all as usize / threads.max(1)) as u16)).collect()
@@ -118,6 +122,9 @@ mod tests {
             [47, 48, 72],
             "no core has a second thread before all have one"
         );
+        assert_eq!(order("xeon-6252n-2s+smt=2+threads=siblings", 5), [0, 48, 1, 49, 2]);
+        assert_eq!(order("xeon-6252n-2s+smt=2+threads=siblings", 96)[94..], [47, 95]);
+        assert_eq!(order("xeon-6252n-2s+threads=siblings", 3), [0, 1, 2], "a core has one hardware thread");
         let mut all = order("epyc-7702-2s+nps=1+threads=scatter", 128);
         all.sort_unstable();
         assert_eq!(all, (0..128).collect::<Vec<_>>(), "each processor once");

@@ -58,6 +58,8 @@ pub enum ThreadOrder {
     Scatter,
     /// The core clusters in turn, in the order of their numbers; the nodes where there are none.
     Clusters,
+    /// All hardware threads of a core before the next core (OpenMP's `close` on places that are `threads`).
+    Siblings,
 }
 
 impl Alternatives for ThreadOrder {
@@ -66,6 +68,7 @@ impl Alternatives for ThreadOrder {
         (Self::Spread, "spread"),
         (Self::Scatter, "scatter"),
         (Self::Clusters, "clusters"),
+        (Self::Siblings, "siblings"),
     ];
 }
 
