@@ -307,12 +307,15 @@ impl Plan {
         if !state.needs_owner() {
             return Ok(());
         }
-        let accepted = format!("{} other than the local ones", layout.accepted_cpus());
+        // A requester may read again what it has evicted itself.
+        let may_be_requester = state == State::Cexm;
+        let others = if may_be_requester { "" } else { " other than the local ones" };
+        let accepted = format!("{}{others}", layout.accepted_cpus());
         if remotes.is_empty() {
             let problem = format!("state {state} needs a remote CPU that owns the lines");
             return Err(PlanError::new("--remote", "(none)", problem, accepted));
         }
-        if let Some(both) = remotes.iter().find(|remote| locals.contains(remote)) {
+        if let Some(both) = remotes.iter().find(|remote| locals.contains(remote) && !may_be_requester) {
             let problem = format!("in state {state} the owner cannot be the requester");
             return Err(PlanError::new("--remote", both.to_string(), problem, accepted));
         }

@@ -7,28 +7,32 @@ use crate::{Cell, Column, Table, Tone};
 /// A line per setting, and in notes below which command or firmware setting gets those that gain at least `worth_pct` percent, or that
 /// none does. `runs` are all runs that were made.
 pub fn advice(rows: &[AdviceRow], runs: usize, worth_pct: f64) -> Table {
-    let columns = vec![
+    // A processor that executes out of order has no time of a single miss.
+    let latency = rows.iter().any(|row| row.miss_latency_ns.is_some());
+    let mut columns = vec![
         Column::number("#", ""),
         Column::prose("setting"),
         Column::number("time", "ms"),
         Column::number("gain", "% of time"),
         Column::number("local", "% of misses").detail(1),
         Column::number("misses", "thousands").detail(2),
-        Column::number("a miss", "ns").detail(3),
     ];
+    columns.extend(latency.then(|| Column::number("a miss", "ns").detail(3)));
     let title = rows.first().map(|row| format!("{} on {} processors of {}", row.program, row.cpus, row.machine));
     let mut table = Table::new(title.unwrap_or_default(), columns).named_by(2);
     for row in rows {
         let tone = if row.gain_pct >= worth_pct { Tone::Good } else { Tone::Plain };
-        table.row([
+        let mut cells: Vec<Cell> = vec![
             row.rank.to_string().into(),
             row.setting.clone().into(),
             format!("{:.3}", row.time_ns / 1e6).into(),
             Cell::new(format!("{:.1}", row.gain_pct), tone),
             format!("{:.1}", row.local_pct).into(),
             format!("{:.1}", row.secondary_misses as f64 / 1e3).into(),
-            row.miss_latency_ns.map_or_else(Cell::default, |latency| format!("{latency:.0}").into()),
-        ]);
+        ];
+        let of_miss = |latency: f64| format!("{latency:.0}").into();
+        cells.extend(latency.then(|| row.miss_latency_ns.map_or_else(Cell::default, of_miss)));
+        table.row(cells);
     }
     let gaining = rows.iter().filter(|row| row.gain_pct >= worth_pct);
     for row in gaining.clone() {

@@ -312,6 +312,15 @@ impl<'a> Thread<'a> {
         });
     }
 
+    /// Empties the cache that the processor shares with others, the third level of a server: clean lines are dropped silently, modified
+    /// ones written back. Where it includes the caches of its processors, these lose the lines, too. Machines without such a cache have
+    /// nothing to do.
+    pub fn drop_shared_cache(&mut self) {
+        self.drain();
+        self.order();
+        self.suspend(Wait::SharedCache);
+    }
+
     /// Waits until every thread of the program has reached the barrier.
     pub fn barrier(&mut self) {
         self.leave();

@@ -30,16 +30,16 @@ fn places_that_do_not_exist() {
 
 #[test]
 fn states_without_the_processors_they_need() {
-    for state in [State::Cexh, State::Cexm, State::Dexd] {
+    let others = " other than the local ones";
+    for (state, which) in [(State::Cexh, others), (State::Cexm, ""), (State::Dexd, others)] {
         let error = refusal(Experiment::LmbenchRead, state, placed(0, &[0], &[]), Settings::simulated());
         assert_eq!(
             error,
-            format!(
-                "--remote (none): state {state} needs a remote CPU that owns the lines; \
-                 accepted: CPU 0..7 other than the local ones"
-            )
+            format!("--remote (none): state {state} needs a remote CPU that owns the lines; accepted: CPU 0..7{which}")
         );
     }
+    let again = Plan::new(Experiment::BwmpRead, State::Cexm, placed(0, &[0, 1], &[0, 1]), Settings::simulated());
+    assert_eq!(again.validate(&row(4, Bytes::from_mib(4))), Ok(()), "a requester reads again what it has evicted");
     let own = refusal(Experiment::LmbenchRead, State::Dexd, placed(0, &[0], &[0]), Settings::simulated());
     assert!(own.starts_with("--remote 0: in state DEXD the owner cannot be the requester"), "{own}");
     let two = refusal(Experiment::LmbenchRead, State::Dexd, placed(0, &[0], &[1, 2]), Settings::simulated());

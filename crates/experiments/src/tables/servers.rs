@@ -103,10 +103,11 @@ fn area(system: &System, array: Bytes) -> Formula {
     system.headline(&Plan::new(Experiment::AreaRead, State::Uown, placement, settings))
 }
 
-/// Bandwidth of all processors of a node that read the memory of `home` together.
+/// Bandwidth of all processors of a node that read the memory of `home` together. MLC reads its buffers again and again: directories
+/// have what an earlier pass of the same readers has left there, and caches have other lines.
 fn bandwidth(system: &System, node: u16, home: u16) -> Formula {
     let locals = system.layout.cpus_of(NodeId(node)).to_vec();
     let settings = Settings { lines: Some(LINES_EACH), ..system.settings().clone() };
-    let placement = Placement { home: NodeId(home), locals, remotes: Vec::new() };
-    system.headline(&Plan::new(Experiment::BwmpRead, State::Uown, placement, settings))
+    let placement = Placement { home: NodeId(home), remotes: locals.clone(), locals };
+    system.headline(&Plan::new(Experiment::BwmpRead, State::Cexm, placement, settings))
 }

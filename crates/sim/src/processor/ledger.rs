@@ -136,7 +136,7 @@ impl Processor {
             Some(Wait::Departure(_) | Wait::Skipping(..) | Wait::Published | Wait::Leave) => Cause::Lock,
             // A parked thread waits on behalf of a cause, if there is one.
             Some(Wait::Parked(_)) => self.ledger.charged_to.map_or(Cause::Idle, |(cause, _)| cause),
-            Some(Wait::Writeback(_)) => Cause::Writeback,
+            Some(Wait::Writeback(_) | Wait::SharedCache) => Cause::Writeback,
             Some(Wait::PageToLoad(_) | Wait::PageToStore(_) | Wait::Call) => Cause::System,
             Some(Wait::Value(awaited) | Wait::Miss(awaited)) => {
                 let id = awaited.id();

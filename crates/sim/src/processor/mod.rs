@@ -93,6 +93,8 @@ pub enum Wait {
     Call,
     /// A wake-up by another thread, or this time.
     Parked(Time),
+    /// The cache that it shares with other processors is empty.
+    SharedCache,
 }
 
 const _: () = assert!(size_of::<Option<Wait>>() == 16);

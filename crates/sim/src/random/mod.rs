@@ -129,6 +129,7 @@ impl RandomTest {
         let features = Features {
             uncached: !matches!(description.controller.kind, ControllerKind::Magic | ControllerKind::Sci),
             around: !coherent.allocate_on_private_write_miss,
+            shared_cache: description.controller.kind == ControllerKind::Server,
         };
         let playground = Rc::new(RandomProgram::new(*self, coherent.line, description.l1.line, memory, features));
         let program = |cpu: u16| {

@@ -133,6 +133,8 @@ pub struct Features {
     pub uncached: bool,
     /// Stores to private data that go around the caches.
     pub around: bool,
+    /// A cache that processors share.
+    pub shared_cache: bool,
 }
 
 impl<A: Base> RandomProgram<A> {
@@ -163,6 +165,9 @@ impl<A: Base> RandomProgram<A> {
             }
             if dice.once_in(8) {
                 thread.drop_caches();
+                if self.features.shared_cache && dice.once_in(2) {
+                    thread.drop_shared_cache();
+                }
             }
             if common.once_in(3) {
                 thread.barrier();

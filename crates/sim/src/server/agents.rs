@@ -5,14 +5,18 @@ use protocol::server::{
     self, CachingOutcome, CachingSite, CachingWork, HomeOutcome, HomeSite, Lane, Leaves, Message, MessageKind, Replaced,
 };
 use protocol::{Agent, ProtocolError};
-use units::{CpuId, LineAddr, NodeId, Time};
+use units::{CpuId, Duration, LineAddr, NodeId, Time};
 
 use super::Servers;
+use super::event::ServerEvent;
 use super::fabric::Place;
 use super::slices;
 use super::slices::Room;
-use crate::kernel::EnvelopeId;
+use crate::kernel::{EnvelopeId, Event};
 use crate::system::{Served, System};
+
+/// From one look at a cache that is being emptied to the next, in ns.
+const LOOK_AGAIN_NS: f64 = 100.0;
 
 /// Whether a message begins a transaction at an agent, for which that needs a tracker.
 const fn needs_tracker(kind: MessageKind) -> bool {
@@ -187,6 +191,37 @@ impl System<Servers> {
         while let Some((victim, room)) = self.controllers.clusters[cluster.index()].settle(slice, line) {
             self.replace(cluster, slice, victim, room, at);
         }
+    }
+
+    /// Empties the third-level cache of a core's cluster, once the lines that the core itself has given up are there.
+    pub(super) fn on_empty_slices(&mut self, cpu: CpuId) {
+        let (now, core) = (self.kernel.now, self.core_of(cpu));
+        if self.controllers.cores[core.index()].all_arrived().is_none_or(|last| last >= now) {
+            return self.look_again(cpu, ServerEvent::EmptySlices(cpu));
+        }
+        let cluster = self.controllers.places.design.cluster_of(core);
+        for slice in 0..self.controllers.places.slices_of_cluster {
+            for line in self.controllers.clusters[cluster.index()].at_rest(slice) {
+                self.replace(cluster, slice, line, Room::L3, now);
+                self.make_room(cluster, slice, line, now);
+            }
+        }
+        self.handle_all();
+        self.on_emptied_slices(cpu);
+    }
+
+    /// Resumes the program on a core whose cluster has emptied its third-level cache, when no line has work under way.
+    pub(super) fn on_emptied_slices(&mut self, cpu: CpuId) {
+        let cluster = self.controllers.places.design.cluster_of(self.core_of(cpu));
+        if self.controllers.clusters[cluster.index()].works() {
+            return self.look_again(cpu, ServerEvent::EmptiedSlices(cpu));
+        }
+        self.resume_at(cpu, self.kernel.now);
+    }
+
+    fn look_again(&mut self, cpu: CpuId, event: ServerEvent) {
+        let at = self.kernel.now + Duration::from_ns(LOOK_AGAIN_NS);
+        self.schedule_processor(cpu, at, Event::Node(event));
     }
 
     /// Replaces one line in a slice.

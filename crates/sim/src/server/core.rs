@@ -36,6 +36,11 @@ impl Core {
         self.requests.len() + self.leaving.len()
     }
 
+    /// The time by which all that it has sent is at the slices of its cluster; none while notices have yet to leave.
+    pub(super) fn all_arrived(&self) -> Option<Time> {
+        self.leaving.is_empty().then(|| self.sent.iter().copied().max().unwrap_or(Time::ZERO))
+    }
+
     fn request(&self, line: LineAddr) -> Option<Access> {
         self.requests.iter().find(|request| request.0 == line).map(|request| request.1)
     }

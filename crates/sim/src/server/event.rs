@@ -32,6 +32,10 @@ pub enum ServerEvent {
     Leave(EnvelopeId),
     /// A channel of a memory controller of a node serves a request.
     Memory(NodeId, MemoryChannel),
+    /// The slices of a core's cluster give up their lines, once what the core has sent is there.
+    EmptySlices(CpuId),
+    /// The slices of a core's cluster have given up their lines, and may still have work under way.
+    EmptiedSlices(CpuId),
 }
 
 impl NodeEvent for ServerEvent {
@@ -49,6 +53,8 @@ impl NodeEvent for ServerEvent {
             Self::Memory(node, MemoryChannel { controller, channel }) => {
                 (5, u32::from(node.0), u32::from(controller) << 16 | u32::from(channel))
             }
+            Self::EmptySlices(cpu) => (6, u32::from(cpu.0), 0),
+            Self::EmptiedSlices(cpu) => (7, u32::from(cpu.0), 0),
         }
     }
 
@@ -61,10 +67,12 @@ impl NodeEvent for ServerEvent {
             2 => Self::AtCore(cpu, id),
             3 => Self::AtAgent(id),
             4 => Self::Leave(id),
-            _ => {
+            5 => {
                 let (controller, channel) = ((second >> 16) as u16, second as u16);
                 Self::Memory(NodeId(first as u16), MemoryChannel { controller, channel })
             }
+            6 => Self::EmptySlices(cpu),
+            _ => Self::EmptiedSlices(cpu),
         }
     }
 
@@ -74,6 +82,7 @@ impl NodeEvent for ServerEvent {
         match self {
             Self::AtCore(cpu, _) => Some(Reach::Processor(cpu)),
             Self::Begin(..) | Self::Depart(..) | Self::AtAgent(_) | Self::Leave(_) | Self::Memory(..) => None,
+            Self::EmptySlices(_) | Self::EmptiedSlices(_) => None,
         }
     }
 }
@@ -104,7 +113,8 @@ mod tests {
         let at_agents = [ServerEvent::AtAgent(id), ServerEvent::Leave(id)];
         let others = [ServerEvent::Depart(cpu, id), ServerEvent::AtCore(cpu, id)].into_iter().chain(at_agents);
         let memory = ServerEvent::Memory(NodeId(4095), MemoryChannel { controller: 63, channel: 63 });
-        for event in begun.chain(others).chain([memory]) {
+        let emptying = [ServerEvent::EmptySlices(cpu), ServerEvent::EmptiedSlices(cpu)];
+        for event in begun.chain(others).chain([memory]).chain(emptying) {
             let (kind, first, second) = event.pack();
             assert_eq!(ServerEvent::unpack(kind, first, second), event);
         }

@@ -177,6 +177,11 @@ impl Controller for Servers {
         }
     }
 
+    fn empty_shared_cache(system: &mut System<Self>, cpu: CpuId) -> bool {
+        system.on_empty_slices(cpu);
+        true
+    }
+
     #[inline]
     fn happened(system: &mut System<Self>, event: ServerEvent) {
         match event {
@@ -186,6 +191,8 @@ impl Controller for Servers {
             ServerEvent::AtAgent(id) => system.on_agent(id),
             ServerEvent::Leave(id) => system.on_leave(id),
             ServerEvent::Memory(node, channel) => system.on_memory(node, channel),
+            ServerEvent::EmptySlices(cpu) => system.on_empty_slices(cpu),
+            ServerEvent::EmptiedSlices(cpu) => system.on_emptied_slices(cpu),
         }
     }
 

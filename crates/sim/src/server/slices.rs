@@ -259,6 +259,17 @@ impl Cluster {
         None
     }
 
+    /// The lines of a slice's third-level cache that have no work under way.
+    pub(super) fn at_rest(&mut self, slice: u16) -> Vec<LineAddr> {
+        let lines: Vec<_> = self.slices[usize::from(slice)].tags.lines().map(|found| LineAddr(found.line)).collect();
+        lines.into_iter().filter(|&line| !is_other(line) && !self.is_active(line)).collect()
+    }
+
+    /// Whether any slice has work under way.
+    pub(super) fn works(&self) -> bool {
+        self.slices.iter().any(|slice| slice.active.len() > 0)
+    }
+
     /// A line is used: it is the last to be replaced.
     #[inline]
     pub(super) fn touch(&mut self, slice: u16, line: LineAddr) {

@@ -107,6 +107,12 @@ pub trait Controller: Sized + 'static {
     /// A processor posts a request or an eviction, at a time not before the present.
     fn posted(system: &mut System<Self>, cpu: CpuId, post: &Post);
 
+    /// Begins to empty the cache that a processor shares with others, whose program is resumed when that is done. False if there is
+    /// no such cache.
+    fn empty_shared_cache(_system: &mut System<Self>, _cpu: CpuId) -> bool {
+        false
+    }
+
     /// An event of a node occurs.
     fn happened(system: &mut System<Self>, event: Self::Event);
 

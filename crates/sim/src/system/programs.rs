@@ -307,6 +307,8 @@ impl<C: Controller> System<C> {
             }
             Wait::Skipping(until) => self.schedule_processor(cpu, until, Event::Resume(cpu)),
             Wait::Call => self.answer_calls(cpu),
+            Wait::SharedCache if C::empty_shared_cache(self, cpu) => {}
+            Wait::SharedCache => self.resume_at(cpu, self.kernel.now),
             Wait::Parked(until) => self.park_until(cpu, until),
             _ => {}
         }

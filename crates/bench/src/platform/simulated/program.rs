@@ -139,7 +139,13 @@ impl Course {
             Kernel::Traffic { reads, writes, pause } => self.traffic(thread, reads, writes, pause),
             Kernel::PingPong => self.ping_pong(thread),
             Kernel::SignChange => self.sign_change(thread),
-            Kernel::DropCaches | Kernel::DropOwnCaches | Kernel::Flush => {
+            Kernel::DropCaches => {
+                thread.drop_caches();
+                thread.drop_shared_cache();
+                self.task.count
+            }
+            // Memory is fresh for each measurement, so that lines of earlier ones may stay where nobody looks for them.
+            Kernel::DropOwnCaches | Kernel::Flush => {
                 thread.drop_caches();
                 self.task.count
             }
