@@ -50,6 +50,36 @@ fn states_cost_more_in_the_order_of_the_thesis() {
 }
 
 #[test]
+fn lines_that_a_neighbour_has_evicted_are_in_memory_again() {
+    // The third-level cache that requester and owner share has lost them, too.
+    for machine in ["xeon-e5-2699v3-2s", "xeon-8180-2s", "epyc-7702-2s"] {
+        let mut platform = platform(machine);
+        let mut read = |state, remote| run(&mut platform, Experiment::LmbenchRead, state, 0, remote).record.headline();
+        let (unowned, evicted, held) =
+            (read(State::Uown, None), read(State::Cexm, Some(1)), read(State::Cexh, Some(1)));
+        assert!((evicted - unowned).abs() < 0.1 * unowned, "{machine}: {unowned} {evicted}");
+        assert!(held < 0.8 * unowned, "{machine}: {unowned} {held}");
+    }
+}
+
+#[test]
+fn the_first_pass_of_another_socket_writes_directory_bits() {
+    // Where memory has such bits, further passes of the same processors find them set, and take no turns of its wires.
+    for (machine, has_bits) in [("xeon-e5-2699v3-2s", false), ("xeon-8180-2s", true)] {
+        let mut platform = platform(machine);
+        let others = platform.layout().cpus_of(NodeId(1)).to_vec();
+        let mut reads = |state, remotes| {
+            let placement = Placement { home: NodeId(0), locals: others.clone(), remotes };
+            let settings = Settings { lines: Some(1024), iterations: 1, ..Settings::simulated() };
+            let outcome = Plan::new(Experiment::BwmpRead, state, placement, settings).run(&mut platform);
+            outcome.expect("a valid plan").record.headline()
+        };
+        let (first, further) = (reads(State::Uown, Vec::new()), reads(State::Cexm, others.clone()));
+        assert_eq!(further > 1.1 * first, has_bits, "{machine}: {first} MB/s, then {further} MB/s");
+    }
+}
+
+#[test]
 fn distance_and_sharers_cost_time() {
     let mut platform = platform("origin2000-r12k-300-8p");
     let near = run(&mut platform, Experiment::LmbenchRead, State::Uown, 0, None).record;
