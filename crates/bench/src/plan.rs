@@ -21,6 +21,11 @@ pub struct Placement {
 }
 
 impl Placement {
+    /// Requesters of lines that they have had themselves before ([`State::Cexm`]): of a further pass over their own portions.
+    pub fn again(home: NodeId, locals: Vec<CpuId>) -> Self {
+        Self { home, remotes: locals.clone(), locals }
+    }
+
     /// One requester and at most one owner or sharer.
     pub fn new(home: NodeId, local: CpuId, remote: impl IntoIterator<Item = CpuId>) -> Self {
         Self { home, locals: vec![local], remotes: remote.into_iter().collect() }

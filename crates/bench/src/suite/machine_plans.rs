@@ -152,15 +152,14 @@ pub(super) fn nodes(layout: &Layout, scope: &SuiteScope) -> Vec<Plan> {
             collector.add(Series::Nodes, Experiment::LmbenchRead, State::Uown, alone.clone());
             collector.add_streaming(Series::Nodes, Experiment::BwRead, alone);
             if cpus.len() > 1 {
-                let mut together = Placement { home, locals: cpus.to_vec(), remotes: Vec::new() };
                 if layout.real {
+                    let together = Placement { home, locals: cpus.to_vec(), remotes: Vec::new() };
                     collector.add_streaming(Series::Nodes, Experiment::BwmpRead, together);
-                    continue;
+                } else {
+                    // As in a program that runs for long: directories have what an earlier pass of the processors has left there.
+                    let again = Placement::again(home, cpus.to_vec());
+                    collector.add(Series::Nodes, Experiment::BwmpRead, State::Cexm, again);
                 }
-                // As in a program that runs for long: directories have what an earlier pass of the same processors has left there.
-                together.remotes.clone_from(&together.locals);
-                let settings = scope.settings.clone();
-                collector.add_with(Series::Nodes, Experiment::BwmpRead, State::Cexm, together, settings);
             }
         }
     }

@@ -8,14 +8,13 @@ use units::{CpuId, NodeId};
 /// take the second hardware threads of cores in the same order, and so on. Siblings share cores from the start.
 pub(crate) fn thread_order(description: &Description, topology: &Topology, threads: usize) -> Vec<CpuId> {
     let all = topology.processors() as usize;
+    let cores = core_order(description, topology, threads.min(all));
     if description.os.threads == ThreadOrder::Siblings {
-        let cores = (0..all as u16).map(CpuId);
-        return cores.flat_map(|core| topology.threads_of(core)).take(threads).collect();
+        return cores.into_iter().flat_map(|core| topology.threads_of(core)).take(threads).collect();
     }
     if threads <= all {
-        return core_order(description, topology, threads);
+        return cores;
     }
-    let cores = core_order(description, topology, all);
     let further = |further: usize| cores.iter().map(move |core| CpuId((further * all) as u16 + core.0));
     (0..threads.div_ceil(all)).flat_map(further).take(threads).collect()
 }
@@ -125,6 +124,8 @@ mod tests {
         assert_eq!(order("xeon-6252n-2s+smt=2+threads=siblings", 5), [0, 48, 1, 49, 2]);
         assert_eq!(order("xeon-6252n-2s+smt=2+threads=siblings", 96)[94..], [47, 95]);
         assert_eq!(order("xeon-6252n-2s+threads=siblings", 3), [0, 1, 2], "a core has one hardware thread");
+        let domains = "origin2000-r12k-300-8p+placement=mld";
+        assert_eq!(order(&format!("{domains}+threads=siblings"), 3), order(domains, 3), "threads follow domains");
         let mut all = order("epyc-7702-2s+nps=1+threads=scatter", 128);
         all.sort_unstable();
         assert_eq!(all, (0..128).collect::<Vec<_>>(), "each processor once");

@@ -108,6 +108,6 @@ fn area(system: &System, array: Bytes) -> Formula {
 fn bandwidth(system: &System, node: u16, home: u16) -> Formula {
     let locals = system.layout.cpus_of(NodeId(node)).to_vec();
     let settings = Settings { lines: Some(LINES_EACH), ..system.settings().clone() };
-    let placement = Placement { home: NodeId(home), remotes: locals.clone(), locals };
+    let placement = Placement::again(NodeId(home), locals);
     system.headline(&Plan::new(Experiment::BwmpRead, State::Cexm, placement, settings))
 }

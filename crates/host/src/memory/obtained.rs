@@ -120,29 +120,28 @@ fn sizes_in(smaps: impl BufRead, range: &Range<usize>, huge: Bytes) -> Result<BT
             sizes.entry(size).or_insert(Bytes(0)).0 += bytes;
         }
     };
-    let mut inside = false;
-    let mut area = Area::default();
+    let mut area: Option<Area> = None;
     for line in smaps.split(b'\n') {
         let line = line.map_err(|error| error.to_string())?;
         let line = String::from_utf8_lossy(&line);
         if let Some(found) = addresses(&line) {
-            if inside {
+            if let Some(area) = area.take() {
                 area.count(huge, &mut add);
             }
             if found.start >= range.end {
-                inside = false;
                 break;
             }
-            inside = range.start < found.end;
-            if inside && (found.start < range.start || range.end < found.end) {
-                return Err("smaps shows it together with other memory".to_owned());
+            if range.start < found.end {
+                if found.start < range.start || range.end < found.end {
+                    return Err("smaps shows it together with other memory".to_owned());
+                }
+                area = Some(Area::default());
             }
-            area = Area::default();
-        } else if inside {
+        } else if let Some(area) = &mut area {
             area.read(&line);
         }
     }
-    if inside {
+    if let Some(area) = area {
         area.count(huge, &mut add);
     }
     if sizes.is_empty() { Err("smaps does not show it".to_owned()) } else { Ok(sizes) }

@@ -144,7 +144,7 @@ impl Course {
                 thread.drop_shared_cache();
                 self.task.count
             }
-            // Memory is fresh for each measurement, so that lines of earlier ones may stay where nobody looks for them.
+            // Flushes leave lines in shared caches: memory is fresh for each measurement, so that none meets those of earlier ones.
             Kernel::DropOwnCaches | Kernel::Flush => {
                 thread.drop_caches();
                 self.task.count
