@@ -74,10 +74,12 @@ impl Layout {
     }
 
     /// The blocks of each thread that come before any of the next one, in one piece on pages of their own: as many as the
-    /// thread with most has.
+    /// thread with most has. SPLASH-2's program asks for a page more than these take, and begins at the next border of a page: pieces
+    /// of a power of two of bytes do not all begin in the same set of a cache.
     fn piece(&self) -> (usize, usize) {
         let across = (self.blocks().div_ceil(self.grid.0), self.blocks().div_ceil(self.grid.1));
-        (across.1, (across.0 * across.1 * self.block * self.block).next_multiple_of(self.page_words))
+        let words = across.0 * across.1 * self.block * self.block;
+        (across.1, words.next_multiple_of(self.page_words) + self.page_words)
     }
 
     /// The word of a row of a block, and so of its first element.
