@@ -56,8 +56,8 @@ pub(crate) struct Environment {
 
 /// Every element in one cell: no hierarchy.
 const LIST: Grids = Grids { cells: 1, elements: usize::MAX, buckets: 1, levels: 0 };
-/// Assumed where a hierarchy is wanted and its size is not given; SPLASH-2 has no defaults.
-const GRIDS: Grids = Grids { cells: 5, elements: 4, buckets: 23, levels: 2 };
+/// A hierarchy whose size is not given: SPLASH-2's.
+const GRIDS: Grids = Grids { cells: 5, elements: 2, buckets: 23, levels: 1 };
 
 /// SPLASH-2's defaults.
 impl Default for Environment {
