@@ -14,6 +14,9 @@ use crate::thread::Thread;
 /// Columns of factors whose multipliers are kept in registers: of a product, and where a block is solved with its diagonal block.
 const AT_ONCE: usize = 8;
 const SOLVED_AT_ONCE: usize = 4;
+/// Instructions to subtract a number times both multipliers: two multiplications, two subtractions, an address. SPLASH-2's program has
+/// three instructions for each of floating point (Woo et al., ISCA 1995, Table 1: tk15.O).
+const SUBTRACT: u32 = 5;
 
 /// The numbers of all blocks in shared memory, and room for a product of each thread.
 pub struct Factor<'r, R> {
@@ -128,7 +131,7 @@ impl<'r, R> Factor<'r, R> {
                         let value = rows.load(thread, factor * height + row);
                         left[0] -= value * both[0];
                         left[1] -= value * both[1];
-                        thread.instructions(MULTIPLY);
+                        thread.instructions(SUBTRACT);
                     }
                     for (number, column) in wanted.enumerate() {
                         result.store(thread, column * height + row, left[number]);
@@ -237,7 +240,7 @@ impl<'r, R> Factor<'r, R> {
                 let known = values.load(thread, before * height + row);
                 left[0] -= known * both[0];
                 left[1] -= known * both[1];
-                thread.instructions(MULTIPLY);
+                thread.instructions(SUBTRACT);
             }
             for (number, column) in columns.clone().enumerate() {
                 values.store(thread, column * height + row, left[number]);
