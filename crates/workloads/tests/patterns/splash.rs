@@ -105,9 +105,7 @@ fn a_basin_is_solved_in_few_cycles() {
 /// those of whole grids, and borders are in their owners' subgrids.
 #[test]
 fn two_layers_are_those_of_whole_grids_on_any_number_of_threads() {
-    for (intervals, threads, steps) in
-        [(8, 1, 2), (16, 2, 6), (16, 4, 6), (32, 8, 3), (16, 6, 1), (4, 64, 2), (8, 32, 2)]
-    {
+    for (intervals, threads, steps) in [(8, 1, 2), (16, 2, 2), (16, 4, 3), (16, 8, 2), (16, 6, 1), (4, 64, 1)] {
         let program = Workload::Ocean(Ocean { intervals, steps, layers: 2 });
         for (locks, name) in workloads::LockKind::ALL {
             let shape = workloads::Shape { locks, ..shape(threads, 1) };

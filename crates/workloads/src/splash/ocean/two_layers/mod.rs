@@ -40,7 +40,7 @@ const BETA: f64 = 2.0e-11;
 const GRAVITY: f64 = 0.02;
 /// Strength of the wind's stress.
 const WIND: f64 = 0.5e-4;
-/// What a point's own value counts in both elliptic equations, a square metre.
+/// The factor of a point's own value in both elliptic equations, beside the Laplacian, a square metre.
 const EIGENVALUE: f64 = -BOTH * ROTATION * ROTATION / (UPPER * LOWER * GRAVITY);
 
 /// Regions.

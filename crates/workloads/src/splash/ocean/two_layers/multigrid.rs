@@ -6,7 +6,7 @@ use crate::thread::Thread;
 
 /// The largest change of a point in a sweep of the finest level with which it is solved.
 pub const TOLERANCE: f64 = 1e-7;
-/// What the changes of a sweep may be of those of the sweep before: with more, a coarser level takes over.
+/// The slowest convergence that is waited for, of a sweep's changes to those of the sweep before: a coarser level takes over then.
 pub const SLOW: f64 = 0.6;
 /// The part of a level's changes that remains when the next coarser one is done.
 pub const REMAINS: f64 = 0.3;
@@ -32,6 +32,19 @@ enum Colour {
     Black,
 }
 
+/// Rows of a level that make a row of the next coarser one.
+struct FineRows<'g, R> {
+    row: usize,
+    /// The row three above, of which there is none beside the rim: above the border, the neighbour's.
+    far: Option<Array<'g, R, f64>>,
+    /// The row two above.
+    upper: Array<'g, R, f64>,
+    /// The row, and those beside it.
+    band: [Array<'g, R, f64>; 3],
+    /// Right sides of the row two above, and of the row.
+    sides: [Array<'g, R, f64>; 2],
+}
+
 /// One thread's part in solving.
 pub struct Multigrid<'g, R> {
     /// Its place.
@@ -42,7 +55,7 @@ pub struct Multigrid<'g, R> {
     pub solutions: Vec<Grid<'g, R>>,
     /// Right sides likewise, times the square of the distance of points.
     pub right_sides: Vec<Grid<'g, R>>,
-    /// What a point's value counts beyond its four neighbours', times the square of the finest level's distance: negative.
+    /// The factor of a point's own value beside the Laplacian, times the square of the finest level's distance: negative.
     pub eigenvalue: f64,
     /// The largest change of the sweep, and the lock that guards it.
     pub change: Array<'g, R, f64>,
@@ -79,7 +92,7 @@ impl<R> Multigrid<'_, R> {
         }
     }
 
-    /// What a point's own value counts.
+    /// The factor of a point's own value, its four neighbours' being 1.
     fn diagonal(&self, level: usize) -> f64 {
         4.0 - self.eigenvalue * 4_f64.powi(level as i32)
     }
@@ -160,55 +173,81 @@ impl<R> Multigrid<'_, R> {
     }
 
     fn restrict_row<T: Thread<Region = R>>(&self, level: usize, row: usize, thread: &mut T) {
-        let (number, (rows, columns)) = (self.place.number, self.place.size(level));
-        let (solution, right_side) = (&self.solutions[level], &self.right_sides[level]);
-        let fine = 2 * row;
-        let [upper, above, here, below] = [0, 1, 2, 3].map(|down| solution.row(number, fine + down - 2, thread));
-        let [upper_side, side] = [fine - 2, fine].map(|row| right_side.row(number, row, thread));
-        let target = self.right_sides[level + 1].row(number, row, thread);
-        let is_left = self.place.is_at_rim((0, -1));
-        // The row above the upper one: beyond the border, the neighbour's. There is none at the rim.
-        let far = match self.place.neighbour((-1, 0)) {
-            Some(owner) if row == 1 => Some(solution.row(owner, rows - 1, thread)),
-            _ if row == 1 => None,
-            _ => Some(solution.row(number, fine - 3, thread)),
-        };
-        let (diagonal, (down, right)) = (self.diagonal(level), self.place.offset(level + 1));
-        let residual = |around: [f64; 4], value: f64, side: f64| {
-            let [right, left, above, below] = around;
-            2.0 * (side - (right + left + above + below) + diagonal * value)
-        };
+        let rows = self.fine_rows(level, row, thread);
+        let target = self.right_sides[level + 1].row(self.place.number, row, thread);
+        let (down, right) = self.place.offset(level + 1);
         let unit = 0.5 / ((self.partition.points >> (level + 1)) + 1) as f64;
-        for coarse in 1..=columns / 2 {
-            let at = 2 * coarse;
-            let (right_of, left_of) = (here.load(thread, at + 1), here.load(thread, at - 1));
-            let (above_it, below_it, it) = (above.load(thread, at), below.load(thread, at), here.load(thread, at));
-            let own = residual([right_of, left_of, above_it, below_it], it, side.load(thread, at));
-            let mut others = [0.0; 3];
-            if let Some(far) = far.filter(|_| coarse > 1 || !is_left) {
-                // The column before the one to the left: beyond the border, the neighbour's.
-                let owner = self.place.neighbour((0, -1)).filter(|_| coarse == 1);
-                let before = |own: &Array<'_, R, f64>, fine: usize, thread: &mut T| match owner {
-                    Some(owner) => solution.row(owner, fine, thread).load(thread, columns - 1),
-                    None => own.load(thread, at - 3),
-                };
-                let left_before = before(&here, fine, thread);
-                let upper_before = before(&upper, fine - 2, thread);
-                let (above_left, below_left) = (above.load(thread, at - 2), below.load(thread, at - 2));
-                let left = here.load(thread, at - 2);
-                others[0] = residual([left_of, left_before, above_left, below_left], left, side.load(thread, at - 2));
-                let (upper_right, upper_left) = (upper.load(thread, at + 1), upper.load(thread, at - 1));
-                let around = [upper_right, upper_left, far.load(thread, at), above_it];
-                others[1] = residual(around, upper.load(thread, at), upper_side.load(thread, at));
-                let around = [upper_left, upper_before, far.load(thread, at - 2), above_left];
-                others[2] = residual(around, upper.load(thread, at - 2), upper_side.load(thread, at - 2));
-            }
-            let (vertical, horizontal) = ((down + row) as f64 * unit, (right + coarse) as f64 * unit);
-            let lower = horizontal * others[0] + (1.0 - horizontal) * own;
-            let higher = horizontal * others[2] + (1.0 - horizontal) * others[1];
-            target.store(thread, coarse, vertical * higher + (1.0 - vertical) * lower);
+        for column in 1..=self.place.size(level + 1).1 {
+            let [own, left, upper, upper_left] =
+                self.residuals(level, &rows, column, thread).map(|residual| 2.0 * residual);
+            let (vertical, horizontal) = ((down + row) as f64 * unit, (right + column) as f64 * unit);
+            let lower = horizontal * left + (1.0 - horizontal) * own;
+            let higher = horizontal * upper_left + (1.0 - horizontal) * upper;
+            target.store(thread, column, vertical * higher + (1.0 - vertical) * lower);
             thread.instructions(RESTRICT);
         }
+    }
+
+    /// Follows the pointers to a level's rows that a row of the next coarser one is made of.
+    fn fine_rows<T: Thread<Region = R>>(&self, level: usize, row: usize, thread: &mut T) -> FineRows<'_, R> {
+        let (solution, right_side) = (&self.solutions[level], &self.right_sides[level]);
+        let (number, number_of_rows, row) = (self.place.number, self.place.size(level).0, 2 * row);
+        let far = match self.place.neighbour((-1, 0)) {
+            _ if row > 2 => Some(solution.row(number, row - 3, thread)),
+            Some(owner) => Some(solution.row(owner, number_of_rows - 1, thread)),
+            None => None,
+        };
+        let upper = solution.row(number, row - 2, thread);
+        let band = solution.band(number, row, thread);
+        let sides = [row - 2, row].map(|row| right_side.row(number, row, thread));
+        FineRows { row, far, upper, band, sides }
+    }
+
+    /// Residuals at the point of a coarser one, two columns before, two rows above, and both; those others are 0 beside the upper
+    /// and left rim.
+    fn residuals<T: Thread<Region = R>>(
+        &self,
+        level: usize,
+        rows: &FineRows<'_, R>,
+        column: usize,
+        thread: &mut T,
+    ) -> [f64; 4] {
+        let FineRows { row, far, upper, band: [above, here, below], sides: [upper_side, side] } = rows;
+        let (column, diagonal) = (2 * column, self.diagonal(level));
+        let residual = |[right, left, above, below]: [f64; 4], value: f64, side: f64| {
+            side - (right + left + above + below) + diagonal * value
+        };
+        let before = column - 2;
+        let [east, west] = [column + 1, column - 1].map(|column| here.load(thread, column));
+        let [north, south, value] = [above, below, here].map(|row| row.load(thread, column));
+        let own = residual([east, west, north, south], value, side.load(thread, column));
+        let Some(far) = far.filter(|_| before > 0 || !self.place.is_at_rim((0, -1))) else {
+            return [own, 0.0, 0.0, 0.0];
+        };
+        let [far_west, upper_far_west] = self.far_west(level, [(*row, here), (row - 2, upper)], before, thread);
+        let [north_west, south_west, value] = [above, below, here].map(|row| row.load(thread, before));
+        let left = residual([west, far_west, north_west, south_west], value, side.load(thread, before));
+        let [upper_east, upper_west] = [column + 1, column - 1].map(|column| upper.load(thread, column));
+        let around = [upper_east, upper_west, far.load(thread, column), north];
+        let higher = residual(around, upper.load(thread, column), upper_side.load(thread, column));
+        let around = [upper_west, upper_far_west, far.load(thread, before), north_west];
+        [own, left, higher, residual(around, upper.load(thread, before), upper_side.load(thread, before))]
+    }
+
+    /// Values one column before `column` in rows: before the border, the neighbour's.
+    fn far_west<T: Thread<Region = R>>(
+        &self,
+        level: usize,
+        rows: [(usize, &Array<'_, R, f64>); 2],
+        column: usize,
+        thread: &mut T,
+    ) -> [f64; 2] {
+        let last = self.place.size(level).1;
+        let owner = self.place.neighbour((0, -1)).filter(|_| column == 0);
+        rows.map(|(row, own)| match owner {
+            Some(owner) => self.solutions[level].row(owner, row, thread).load(thread, last - 1),
+            None => own.load(thread, column - 1),
+        })
     }
 
     /// Clears a level's solution, with the border below and to the right, as SPLASH-2's program does.

@@ -97,7 +97,7 @@ impl<R> Body<'_, R> {
         thread.barrier();
         self.guess(thread);
         self.multigrid.solve(thread);
-        self.pieces.map_rows(&self.multigrid.solutions[0], &[self.grid(Field::Psib)], thread, 1.0);
+        self.pieces.map_rows(&self.multigrid.solutions[0], [self.grid(Field::Psib)], thread, 1.0);
         thread.barrier();
         self.add_integral(Field::Psib, PSIBI, OF_PSIBI, thread);
         PSIM.into_iter().chain(PSI).for_each(|field| self.fill(field, 0.0, thread));
@@ -223,7 +223,7 @@ impl<R> Body<'_, R> {
     /// Right side and rim of the finest level.
     fn begin_solving<T: Thread<Region = R>>(&self, field: Field, thread: &mut T) {
         let (grid, Multigrid { solutions, right_sides, .. }) = (self.grid(field), &self.multigrid);
-        self.pieces.map_rows(grid, &[&right_sides[0]], thread, DISTANCE * DISTANCE);
+        self.pieces.map_rows(grid, [&right_sides[0]], thread, DISTANCE * DISTANCE);
         self.pieces.copy_rim(grid, &solutions[0], thread);
     }
 
@@ -235,7 +235,7 @@ impl<R> Body<'_, R> {
         if field == Field::Ga && self.pieces.place.number == 0 {
             self.sums.store(thread, PSIAI, 0.0);
         }
-        self.pieces.map_rows(solution, &[grid, guess], thread, 1.0);
+        self.pieces.map_rows(solution, [grid, guess], thread, 1.0);
     }
 
     /// Adds a thread's part of an integral to that of all.

@@ -65,7 +65,7 @@ impl Square {
     }
 }
 
-/// What another grid carries along across triangles of a point and two neighbours of a grid: its Jacobian with the sign changed.
+/// The Jacobian of two grids with its sign changed, as a sum of what flows through triangles of a point and two neighbours.
 fn carried(one: &Square, other: &Square) -> Square {
     /// Neighbours round a point.
     const ROUND: [(usize, usize); 8] = [(0, 0), (0, 1), (0, 2), (1, 2), (2, 2), (2, 1), (2, 0), (1, 0)];
@@ -292,7 +292,7 @@ impl Serial {
     }
 }
 
-/// What a point's own value counts in its equation.
+/// The factor of a point's own value in its equation.
 fn diagonal(level: usize) -> f64 {
     4.0 - EIGENVALUE * DISTANCE * DISTANCE * 4_f64.powi(level as i32)
 }
@@ -311,7 +311,7 @@ mod tests {
             let around = |grid: &Square| {
                 std::array::from_fn(|down| std::array::from_fn(|right| grid.at(row + down - 1, column + right - 1)))
             };
-            let expected = -super::super::super::jacobian(&around(&one), &around(&other), DISTANCE);
+            let expected = -super::super::super::jacobian::jacobian(&around(&one), &around(&other), DISTANCE);
             assert!((found.at(row, column) - expected).abs() < 1e-9 * expected.abs().max(1e-8), "{row} {column}");
         }
     }

@@ -1,6 +1,6 @@
 //! Values of grids made from those of others at the same points, or around them.
 
-use super::super::jacobian;
+use super::super::jacobian::jacobian;
 use super::subgrids::{COPY, Grid, Piece, Place};
 use crate::parallel::Array;
 use crate::thread::Thread;
@@ -29,7 +29,7 @@ impl Pieces {
         Self { place, all: place.pieces(), rows: place.rows(), rim: place.rim() }
     }
 
-    /// Stores in all points what `value` makes of those of other grids, with so many instructions of floating point.
+    /// Values of all points that `value` makes of those of other grids, with so many instructions of floating point.
     pub fn map<T: Thread, const I: usize, const O: usize>(
         &self,
         from: [&Grid<'_, T::Region>; I],
@@ -41,17 +41,17 @@ impl Pieces {
         self.store(&self.all, from, to, thread, floating, value);
     }
 
-    /// As [`Self::map`], but row by row: what SPLASH-2's program does before and after solving.
-    pub fn map_rows<T: Thread>(
+    /// Values times a factor, row by row with those on the rim, as SPLASH-2's program goes before and after solving.
+    pub fn map_rows<T: Thread, const O: usize>(
         &self,
         from: &Grid<'_, T::Region>,
-        to: &[&Grid<'_, T::Region>],
+        to: [&Grid<'_, T::Region>; O],
         thread: &mut T,
         factor: f64,
     ) {
         for piece in &self.rows {
             let source = from.row(self.place.number, piece.row, thread);
-            let targets: Vec<_> = to.iter().map(|grid| grid.row(self.place.number, piece.row, thread)).collect();
+            let targets = to.map(|grid| grid.row(self.place.number, piece.row, thread));
             for column in piece.columns.clone() {
                 let value = source.load(thread, column) * factor;
                 targets.iter().for_each(|target| target.store(thread, column, value));

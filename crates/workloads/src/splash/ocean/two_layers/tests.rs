@@ -1,3 +1,5 @@
+//! Two layers on plain memory, whose results are what whole grids give.
+
 use std::cell::Cell;
 
 use super::*;
