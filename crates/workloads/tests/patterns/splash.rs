@@ -92,12 +92,40 @@ fn contiguous_blocks_are_at_home() {
 #[test]
 fn a_basin_is_solved_in_few_cycles() {
     for intervals in [16_u64, 64] {
-        let run = run(&Workload::Ocean(Ocean { intervals, steps: 1 }), &shape(THREADS, 1));
+        let run = run(&Workload::Ocean(Ocean { intervals, steps: 1, layers: 1 }), &shape(THREADS, 1));
         assert_eq!(run.check, Ok(()));
         let phases = run.references[0].last().map_or(0, |last| last.phase);
         // Four relaxations' halves before, two after, and one each way; two where there is a single point; and the residual's.
         let of_cycle = 8 * (intervals.ilog2() as usize - 1) + 2 + 1;
         assert!(phases < 2 * 12 * of_cycle, "{intervals} intervals: {} cycles", phases / of_cycle);
+    }
+}
+
+/// On one thread, on powers of 2, on numbers of which some threads only wait, and on more than the grid has room for: results are
+/// those of whole grids, and borders are in their owners' subgrids.
+#[test]
+fn two_layers_are_those_of_whole_grids_on_any_number_of_threads() {
+    for (intervals, threads, steps) in [(8, 1, 2), (16, 2, 2), (16, 4, 3), (16, 8, 2), (16, 6, 1), (4, 64, 1)] {
+        let program = Workload::Ocean(Ocean { intervals, steps, layers: 2 });
+        for (locks, name) in workloads::LockKind::ALL {
+            let shape = workloads::Shape { locks, ..shape(threads, 1) };
+            let run = run(&program, &shape);
+            let what = format!("{intervals} points on {threads} threads, {name}");
+            assert_eq!((&run.check, run.unordered), (&Ok(()), None), "{what}");
+            assert_eq!(crate::mock::race(&run.references), None, "{what}");
+            assert!(run.check_of_spoilt.is_some_and(|check| check.is_err()), "{what}");
+            let plans = program.regions(&shape);
+            let pages = |region: usize| -> Vec<_> {
+                let parts = plans[region].parts.iter();
+                parts.flat_map(|part| vec![part.home; part.words / shape.page_words]).collect()
+            };
+            let pages: Vec<_> = (0..3).map(pages).collect();
+            for (thread, references) in run.references.iter().enumerate() {
+                let stores = references.iter().filter(|each| each.kind == Kind::Store && each.region < 3);
+                let mut homes = stores.map(|each| pages[each.region][each.word / shape.page_words]);
+                assert!(homes.all(|home| home == Some(shape.homes[thread])), "{what}");
+            }
+        }
     }
 }
 

@@ -1,10 +1,14 @@
 //! Currents in a square basin: stencils on large grids, and an elliptic equation in every time step.
 
+mod jacobian;
 mod layout;
 mod solver;
+mod two_layers;
 
+use jacobian::jacobian;
 use layout::Layout;
 use solver::{Grid, Solver};
+use two_layers::Basin;
 
 use crate::parallel::{Array, Reduction, Share, alone, element};
 use crate::parameter::program;
@@ -16,13 +20,16 @@ program! {
     /// The barotropic vorticity equation under wind, on a square of side 1: advection (Arakawa's Jacobian, nine points of two
     /// grids), the Earth's rotation, friction. In every time step vorticity moves on and the stream function is solved for by
     /// multigrid with red-black relaxation, until the residual is small. As in the contiguous Ocean of SPLASH-2, threads own
-    /// subgrids as square as can be, each in one piece of its owner's memory; their borders are what is communicated. SPLASH-2
-    /// has two layers and some twenty grids more; here is one layer.
+    /// subgrids as square as can be, each in one piece of its owner's memory; their borders are what is communicated. With
+    /// two layers, it is the whole of SPLASH-2's program: twenty-five grids, ten phases a step, two elliptic equations by multigrid of
+    /// its own kind, and subgrids with borders into which threads copy what their neighbours have. Its own runs are of six steps.
     Ocean is "ocean": "currents in a basin: stencils on subgrids, red-black multigrid in every time step" {
         /// Distances between grid points across the basin, a power of 2.
         intervals: 128, 4 to 4096, powers of 2;
         /// Time steps.
         steps: 2, 0 to 4096;
+        /// Layers of water: 1 for vorticity alone, 2 for SPLASH-2's grids and phases, with points between two rims.
+        layers: 1, 1 to 2;
     }
 }
 
@@ -59,6 +66,11 @@ impl Regions {
 }
 
 impl Ocean {
+    /// The program of two layers, if it is that one. It has as many points each way as distances are asked for, and the rim.
+    fn two_layers(&self) -> Option<Basin> {
+        (self.layers == 2).then(|| Basin::new(self.intervals, self.steps))
+    }
+
     /// From the finest to the one with a single point inside.
     fn layouts(&self, shape: &Shape) -> Vec<Layout> {
         (1..=self.intervals.ilog2()).rev().map(|power| Layout::new(1 << power, shape)).collect()
@@ -68,17 +80,6 @@ impl Ocean {
     fn initial(&self, row: usize, column: usize, points: Streams) -> f64 {
         points.stream(row as u64 * self.intervals + column as u64).unit() - 0.5
     }
-}
-
-/// The Jacobian of two grids, the mean of three forms, which keeps energy and enstrophy (Arakawa 1966). Their values around a
-/// point come row by row.
-fn jacobian(currents: &[[f64; 3]; 3], spins: &[[f64; 3]; 3], distance: f64) -> f64 {
-    let [[nw, n, ne], [w, _, e], [sw, s, se]] = *currents;
-    let [[a, b, c], [d, _, f], [g, h, i]] = *spins;
-    let crossed = (e - w) * (h - b) - (s - n) * (f - d);
-    let of_current = e * (i - c) - w * (g - a) - s * (i - g) + n * (c - a);
-    let of_spin = h * (se - sw) - b * (ne - nw) - f * (se - ne) + d * (sw - nw);
-    (crossed + of_current + of_spin) / (12.0 * distance * distance)
 }
 
 /// Vorticity after a time step, at a point inside.
@@ -112,17 +113,26 @@ impl Program for Ocean {
     const REGIONS: &'static [&'static str] = &["solutions", "right sides", "vorticity", "partial sums"];
 
     fn region_name(&self, number: usize) -> &'static str {
+        if self.layers == 2 {
+            return two_layers::REGIONS[number];
+        }
         let levels = self.intervals.ilog2() as usize;
         Self::REGIONS[if number < 2 * levels { number / levels } else { number + 2 - 2 * levels }]
     }
 
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
+        if let Some(basin) = self.two_layers() {
+            return basin.regions(shape);
+        }
         let layouts = self.layouts(shape);
         let levels = || layouts.iter().map(|layout| layout.plan(shape));
         levels().chain(levels()).chain([layouts[0].plan(shape), Reduction::<()>::plan(shape)]).collect()
     }
 
     fn run<T: Thread>(&self, shape: &Shape, regions: &[T::Region], thread: &mut T) -> u64 {
+        if let Some(basin) = self.two_layers() {
+            return basin.run(shape, regions, thread);
+        }
         let layouts = self.layouts(shape);
         let at = Regions { levels: layouts.len() };
         let share = Share::new(shape, thread.number());
@@ -158,6 +168,9 @@ impl Program for Ocean {
 
     /// The stream function has the vorticity that was left behind, and all values are those that one thread alone computes.
     fn check(&self, shape: &Shape, read: &dyn Fn(usize, usize) -> u64) -> Result<(), Wrong> {
+        if let Some(basin) = self.two_layers() {
+            return basin.check(shape, read);
+        }
         let layouts = self.layouts(shape);
         let layout = &layouts[0];
         let at = Regions { levels: layouts.len() };
@@ -185,26 +198,5 @@ impl Program for Ocean {
                     Wrong::unless_close(value(region, row, column), expected, 0.0, what)
                 })
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Exact but for errors that go with the square of the distance; and one form changes places with another if the grids do.
-    #[test]
-    fn the_jacobian_is_that_of_polynomials() {
-        for (distance, error) in [(0.5, 0.1), (0.005, 1e-5)] {
-            let around = |value: fn(f64, f64) -> f64, x: f64, y: f64| {
-                let at = |number: usize| (number as f64 - 1.0) * distance;
-                std::array::from_fn(|row| std::array::from_fn(|column| value(x + at(column), y + at(row))))
-            };
-            let (one, other) = (around(|x, y| x * x + y, 3.0, 2.0), around(|x, y| x * y, 3.0, 2.0));
-            let (found, swapped) = (jacobian(&one, &other, distance), jacobian(&other, &one, distance));
-            // 2x times x, less 1 times y.
-            assert!((found - 16.0).abs() < error, "{found}");
-            assert!((found + swapped).abs() < 1e-9, "{found} {swapped}");
-        }
     }
 }
