@@ -356,7 +356,7 @@ impl<R> Boxes<'_, R> {
     /// Takes all bodies out of a leaf.
     pub fn take_bodies<T: Thread<Region = R>>(&self, leaf: usize, thread: &mut T) -> Vec<usize> {
         let bodies = self.bodies(leaf, thread);
-        for pair in 0..(bodies.len() + 1) / 2 {
+        for pair in 0..bodies.len().div_ceil(2) {
             thread.store(self.region, self.word(leaf, BODIES + 2 * pair), 0);
         }
         self.set_half(leaf, BODY_COUNT, 0, thread);

@@ -8,10 +8,12 @@ mod lists;
 mod merge;
 mod passes;
 mod squares;
+#[cfg(test)]
+mod tests;
 mod zones;
 
 use bodies::{ACCELERATION, BODY_WORDS, Bodies, COST, FIELD, MASS, NUMBER, PLACE, TIME_STEP, VELOCITY};
-use boxes::{Boxes, Pools};
+use boxes::{Boxes, Link, Pools};
 use expansion::{Expansion, direct};
 use grid::{Grid, LOCKS};
 use lists::Links;
@@ -151,12 +153,12 @@ impl<R> Body<'_, R> {
 
     /// Finds which boxes act on which.
     fn set_lists<T: Thread<Region = R>>(&mut self, thread: &mut T) {
-        for number in self.own.from_top().filter_map(boxes::Link::number) {
+        for number in self.own.downwards().filter_map(Link::number) {
             self.grid.set_colleagues(number, &mut self.links, thread);
             self.grid.boxes.next(number, thread);
         }
         thread.barrier();
-        for number in self.own.from_bottom().filter_map(boxes::Link::number) {
+        for number in self.own.upwards().filter_map(Link::number) {
             self.grid.set_lists(number, &mut self.links, thread);
             self.grid.boxes.next(number, thread);
         }
@@ -164,7 +166,7 @@ impl<R> Body<'_, R> {
 
     /// Takes the boxes of the thread's zone.
     fn partition<T: Thread<Region = R>>(&mut self, threads: usize, thread: &mut T) {
-        for link in self.own.from_bottom() {
+        for link in self.own.upwards() {
             self.grid.sum_up(link, self.expansion.terms, thread);
         }
         thread.barrier();
@@ -181,19 +183,19 @@ impl<R> Body<'_, R> {
     /// Finds the fields, and moves bodies by them.
     fn step<T: Thread<Region = R>>(&mut self, is_first: bool, thread: &mut T) {
         let mut passes = Passes { grid: &self.grid, expansion: &self.expansion, links: Vec::new() };
-        let next = |link: boxes::Link, thread: &mut T| {
+        let next = |link: Link, thread: &mut T| {
             link.number().map(|number| self.grid.boxes.next(number, thread));
         };
-        for link in self.own.from_bottom() {
+        for link in self.own.upwards() {
             passes.up(link, thread);
             next(link, thread);
         }
-        for link in self.own.from_bottom() {
+        for link in self.own.upwards() {
             passes.interact(link, thread);
             next(link, thread);
         }
         thread.barrier();
-        for link in self.own.from_top() {
+        for link in self.own.downwards() {
             passes.down(link, thread);
             next(link, thread);
         }

@@ -42,13 +42,13 @@ impl Own {
     }
 
     /// Each box, larger ones first and leaves last.
-    pub fn from_top(&self) -> impl Iterator<Item = Link> {
+    pub fn downwards(&self) -> impl Iterator<Item = Link> {
         let divided = self.divided.iter().flat_map(|level| level.iter().rev());
         divided.map(|&number| Link::Divided(number)).chain(self.leaves().map(Link::Leaf))
     }
 
     /// Each box, leaves first, and then smaller ones before larger ones.
-    pub fn from_bottom(&self) -> impl Iterator<Item = Link> {
+    pub fn upwards(&self) -> impl Iterator<Item = Link> {
         let divided = self.divided.iter().rev().flat_map(|level| level.iter().rev());
         self.leaves().map(Link::Leaf).chain(divided.map(|&number| Link::Divided(number)))
     }
