@@ -1,6 +1,6 @@
 //! Communication between threads in the SPLASH programs.
 
-use workloads::{Barnes, Cholesky, Fft, Fmm, Lu, Mp3d, Ocean, Radix, Raytrace, Water, Workload};
+use workloads::{Barnes, Cholesky, Fft, Fmm, LockKind, Lu, Mp3d, Ocean, Radix, Raytrace, Shape, Water, Workload};
 
 use crate::mock::{Kind, Reference, run, shape};
 
@@ -295,5 +295,17 @@ fn series_do_what_masses_do() {
         let program = Workload::Fmm(Fmm { bodies, terms, steps, leaf, clusters });
         let run = run(&program, &shape(THREADS, 1));
         assert_eq!((run.wrong_loads, run.check, run.unordered), (0, Ok(()), None), "{program:?}");
+    }
+}
+
+/// Threads put small boxes into one tree at the same time, and take each other's out.
+#[test]
+fn any_number_of_threads_builds_a_tree_of_boxes() {
+    let program = Workload::Fmm(Fmm { bodies: 700, terms: 6, steps: 4, leaf: 3, clusters: 2 });
+    for threads in [1, 2, 5, 16, 64] {
+        for (locks, name) in LockKind::ALL {
+            let run = run(&program, &Shape { locks, ..shape(threads, 2) });
+            assert_eq!((run.wrong_loads, run.check, run.unordered), (0, Ok(()), None), "{threads} threads, {name}");
+        }
     }
 }

@@ -21,7 +21,7 @@ pub const VELOCITY: usize = 7;
 pub const FIELD: usize = 9;
 pub const COST: usize = 11;
 
-/// As in SPLASH-2's inputs.
+/// The time step of SPLASH-2's inputs.
 pub const TIME_STEP: f64 = 0.025;
 /// Instructions to move a body, beside loads and stores.
 const MOVE: u32 = 40;
@@ -68,7 +68,7 @@ impl<R> Bodies<'_, R> {
         self.at(body, field).store(thread, 0, pair);
     }
 
-    /// How much work its latest field was; 1 before there was any.
+    /// The cost of its latest field; 1 before there was any.
     pub fn cost<T: Thread<Region = R>>(&self, body: usize, thread: &mut T) -> u64 {
         thread.load(self.region, body * BODY_WORDS + COST)
     }

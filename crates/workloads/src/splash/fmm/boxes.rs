@@ -25,9 +25,9 @@ const PARENT: usize = 52;
 const PART: usize = 53;
 const PART_LINKS: usize = 58;
 pub const PART_COUNT: usize = 62;
-/// Whether the colleagues of the parent are known, or nothing.
+/// A flag: the colleagues of the parent are known.
 const CONSTRUCTED: usize = 638;
-/// How many parts have told what is to be known of them; 1 in a leaf when that is known.
+/// The number of parts that have told what is to be known of them; 1 in a leaf when that is known.
 pub const TOLD: usize = 639;
 pub const COST: usize = 641;
 pub const TREE_COST: usize = 646;
@@ -60,7 +60,8 @@ pub const APART: List = List { first: 97, room: 27, count: 124 };
 /// The W list of a leaf: smaller boxes that do not touch it, although their parents do.
 pub const FINER: List = List { first: 125, room: 30, count: 155 };
 
-/// The kind of box that a link leads to, which does not change while it is in the tree, and its number.
+/// A link to a box: its number, and whether it has parts, which does not change while it is in the tree. SPLASH-2's program finds that in the
+/// box, which another thread may just be dividing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Link {
     Nothing,
@@ -207,7 +208,7 @@ impl<R> Boxes<'_, R> {
         thread.store(self.region, word, with_half(held, half, value));
     }
 
-    /// As [`Self::set_half`], for those who acquire it.
+    /// Changes half a word as [`Self::set_half`] does, for those who acquire it.
     #[inline]
     pub fn release_half<T: Thread<Region = R>>(&self, number: usize, half: usize, value: u32, thread: &mut T) {
         let word = self.word(number, half);
@@ -327,7 +328,7 @@ impl<R> Boxes<'_, R> {
         links.into_iter().filter(|link| *link != Link::Nothing)
     }
 
-    /// How many bodies a leaf has.
+    /// The number of bodies of a leaf.
     #[inline]
     pub fn body_count<T: Thread<Region = R>>(&self, leaf: usize, thread: &mut T) -> usize {
         self.half(leaf, BODY_COUNT, thread) as usize

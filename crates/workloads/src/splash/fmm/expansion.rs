@@ -5,7 +5,7 @@
 
 use num_complex::Complex64;
 
-/// As many terms as a series may have.
+/// The most terms that a series may have.
 pub const MOST_TERMS: usize = 40;
 
 /// A series about the centre of a box: seen from outside, a logarithm and inverse powers; seen from inside, powers.

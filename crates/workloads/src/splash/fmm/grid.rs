@@ -176,7 +176,7 @@ impl<'r, R> Grid<'r, R> {
             }
         }
         self.boxes.set_divided(leaf, thread);
-        // What is in the tree of all, or will be, has no parent before it is put there.
+        // A box that was taken out of the tree of all, or will be put there, has no parent meanwhile.
         if let Some(parent) = self.boxes.parent(leaf, thread) {
             let part = self.boxes.part(leaf, thread);
             self.boxes.set_link(parent, part, Link::Divided(leaf), thread);

@@ -1,4 +1,8 @@
 //! Masses in the plane, by the adaptive fast multipole method: series of boxes, exchanged among those apart.
+//!
+//! SPLASH-2's program is followed but for its errors. Links say whether a box has parts, where the program looks into the box, which
+//! another thread may be changing. Series are made nothing before the pass upwards begins. A W list has all boxes that belong there,
+//! also where parts are missing; single bodies act on leaves, too, and on a box with parts once. Fields begin at nothing in every step.
 
 mod bodies;
 mod boxes;
@@ -71,7 +75,7 @@ const SAMPLE: usize = 256;
 const RATIO: f64 = 0.55;
 /// The error that rounding leaves.
 const ROUNDING: f64 = 1e-11;
-/// How far results may be from those of one thread, relative to the largest: sums depend on who came first.
+/// Errors of results against those of one thread, relative to the largest one: the order of sums depends on who came first.
 const ORDER_ERROR: f64 = 1e-9;
 
 /// The lists of bodies that each thread has, in memory of its own: two in a word.
@@ -79,7 +83,7 @@ const ORDER_ERROR: f64 = 1e-9;
 struct Order {
     first: Blocks,
     others: Blocks,
-    /// As many bodies as any other than the first thread may have.
+    /// The most bodies that a thread other than the first may have.
     room: usize,
 }
 
@@ -102,7 +106,7 @@ struct Body<'r, R> {
     order: &'r R,
     first_word: usize,
     room: usize,
-    /// How many bodies are the thread's.
+    /// The number of the thread's bodies.
     count: usize,
     grid: Grid<'r, R>,
     own: Own,

@@ -218,7 +218,7 @@ fn is_symmetric(pairs: &BTreeSet<(usize, usize)>) -> bool {
     pairs.iter().all(|&(one, other)| one != other && pairs.contains(&(other, one)))
 }
 
-/// How often the bodies of a leaf act on those of another.
+/// The number of times that the bodies of a leaf act on those of another.
 fn times(pairs: &Pairs, tree: &Tree, [to, from]: [usize; 2]) -> usize {
     let apart = tree.up(to).flat_map(|to| tree.up(from).map(move |from| (to, from)));
     usize::from(pairs.adjacent.contains(&(to, from)))

@@ -63,7 +63,7 @@ struct Curve {
 }
 
 impl Curve {
-    /// Of the whole square.
+    /// The curve of the whole square.
     const WHOLE: Self = Self { first: 0, is_forward: true };
 
     /// The part that comes at a time, and the curve in it.
