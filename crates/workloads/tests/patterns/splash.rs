@@ -288,9 +288,9 @@ fn series_do_what_masses_do() {
         (2, 8, 2, 1, 2),
         (300, 2, 1, 8, 0),
         (300, 31, 2, 4, 1),
-        (1000, 12, 3, 1, 2),
-        (2000, 40, 2, 40, 2),
-        (1500, 23, 2, 10, 0),
+        (400, 12, 3, 1, 2),
+        (1200, 40, 2, 40, 2),
+        (1000, 23, 1, 10, 0),
     ] {
         let program = Workload::Fmm(Fmm { bodies, terms, steps, leaf, clusters });
         let run = run(&program, &shape(THREADS, 1));
@@ -301,8 +301,8 @@ fn series_do_what_masses_do() {
 /// Threads put small boxes into one tree at the same time, and take each other's out.
 #[test]
 fn any_number_of_threads_builds_a_tree_of_boxes() {
-    let program = Workload::Fmm(Fmm { bodies: 700, terms: 6, steps: 4, leaf: 3, clusters: 2 });
-    for threads in [1, 2, 5, 16, 64] {
+    let program = Workload::Fmm(Fmm { bodies: 300, terms: 4, steps: 3, leaf: 3, clusters: 2 });
+    for threads in [1, 2, 5, 16] {
         for (locks, name) in LockKind::ALL {
             let run = run(&program, &Shape { locks, ..shape(threads, 2) });
             assert_eq!((run.wrong_loads, run.check, run.unordered), (0, Ok(()), None), "{threads} threads, {name}");
