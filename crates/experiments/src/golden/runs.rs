@@ -93,7 +93,7 @@ pub fn runs() -> Vec<Run> {
         run("mp3d", &[("particles", 2048), ("steps", 2)], "flash-16p+hybrid/IC", 16),
         run("cholesky", &[("length", 13), ("width", 8)], "bitmap", 8),
         run("raytrace", &[("pixels", 24)], "flash-8p", 8),
-        run("fmm", &[("bodies", 256), ("levels", 3), ("terms", 8), ("steps", 1)], "lego-oil", 8),
+        run("fmm", &[("bodies", 256), ("terms", 8), ("leaf", 8), ("steps", 2)], "lego-oil", 8),
         run("ge", &[("side", 64)], "flash-16p+hybrid/RAC", 16),
         run("mmult", &[("side", 48), ("block", 16)], "dresden", 9),
         run("paths", &[("vertices", 48)], "flash-scaled-16p+dynamic-pointer", 16),

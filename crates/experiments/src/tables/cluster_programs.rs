@@ -24,7 +24,7 @@ type Parameters = &'static [(&'static str, u64)];
 const PROGRAMS: [(&str, Parameters, Parameters); 7] = [
     ("barnes", &[("bodies", 16_384), ("steps", 4), ("leaf", 10)], &[("bodies", 2048), ("steps", 1), ("leaf", 10)]),
     ("cholesky", &[("panel", 32), ("fit", 16), ("schedule", 3)], &[("length", 24), ("width", 12), ("schedule", 3)]),
-    ("fmm", &[("bodies", 16_384), ("steps", 2)], &[("bodies", 2048), ("levels", 4), ("steps", 1)]),
+    ("fmm", &[("bodies", 16_384), ("steps", 2)], &[("bodies", 2048), ("steps", 1)]),
     ("lu", &[("side", 512), ("block", 16)], &[("side", 192), ("block", 16)]),
     ("ocean", &[("intervals", 128), ("layers", 2), ("steps", 6)], &[("intervals", 64), ("layers", 2), ("steps", 1)]),
     ("radix", &[("keys", 1 << 20), ("radix", 1024)], &[("keys", 1 << 16), ("radix", 1024)]),

@@ -1,6 +1,6 @@
 //! Communication between threads in the SPLASH programs.
 
-use workloads::{Barnes, Cholesky, Fft, Fmm, Lu, Mp3d, Ocean, Radix, Raytrace, Water, Workload};
+use workloads::{Barnes, Cholesky, Fft, Fmm, LockKind, Lu, Mp3d, Ocean, Radix, Raytrace, Shape, Water, Workload};
 
 use crate::mock::{Kind, Reference, run, shape};
 
@@ -308,15 +308,32 @@ fn every_pixel_is_drawn_by_one_thread() {
     }
 }
 
-/// More terms, less error, as much as the theory says; from one body to more than boxes.
+/// More terms, less error, as much as the theory says; from one body to many in a box, and to boxes of all sizes.
 #[test]
 fn series_do_what_masses_do() {
-    for (bodies, levels, terms, steps) in
-        [(1, 2, 4, 1), (2, 3, 8, 2), (300, 2, 1, 1), (300, 3, 30, 2), (1000, 3, 12, 1)]
-    {
-        let program = Workload::Fmm(Fmm { bodies, levels, terms, steps });
+    for (bodies, terms, steps, leaf, clusters) in [
+        (1, 4, 1, 40, 2),
+        (2, 8, 2, 1, 2),
+        (300, 2, 1, 8, 0),
+        (300, 31, 2, 4, 1),
+        (400, 12, 3, 1, 2),
+        (1200, 40, 2, 40, 2),
+        (1000, 23, 1, 10, 0),
+    ] {
+        let program = Workload::Fmm(Fmm { bodies, terms, steps, leaf, clusters });
         let run = run(&program, &shape(THREADS, 1));
-        assert_eq!((run.check, run.unordered), (Ok(()), None), "{program:?}");
-        assert_eq!(crate::mock::race(&run.references), None);
+        assert_eq!((run.wrong_loads, run.check, run.unordered), (0, Ok(()), None), "{program:?}");
+    }
+}
+
+/// Threads put small boxes into one tree at the same time, and take each other's out.
+#[test]
+fn any_number_of_threads_builds_a_tree_of_boxes() {
+    let program = Workload::Fmm(Fmm { bodies: 300, terms: 4, steps: 3, leaf: 3, clusters: 2 });
+    for threads in [1, 2, 5, 16] {
+        for (locks, name) in LockKind::ALL {
+            let run = run(&program, &Shape { locks, ..shape(threads, 2) });
+            assert_eq!((run.wrong_loads, run.check, run.unordered), (0, Ok(()), None), "{threads} threads, {name}");
+        }
     }
 }
