@@ -26,7 +26,7 @@ program! {
     Ocean is "ocean": "currents in a basin: stencils on subgrids, red-black multigrid in every time step" {
         /// Distances between grid points across the basin, a power of 2.
         intervals: 128, 4 to 4096, powers of 2;
-        /// Time steps.
+        /// Time steps: with two layers, no more than some twenty can be solved.
         steps: 2, 0 to 4096;
         /// Layers of water: 1 for vorticity alone, 2 for SPLASH-2's grids and phases, with points between two rims.
         layers: 1, 1 to 2;
