@@ -404,9 +404,11 @@ impl<R> Boxes<'_, R> {
         thread.store(self.region, self.word(number, NEXT), parent_half(next).into());
     }
 
-    /// Goes on to the next box of a thread's.
-    pub fn next<T: Thread<Region = R>>(&self, number: usize, thread: &mut T) -> Option<usize> {
-        (self.half(number, NEXT, thread) as usize).checked_sub(1)
+    /// Goes on from a box to the next one of a thread's, which is known without.
+    pub fn follow<T: Thread<Region = R>>(&self, link: Link, thread: &mut T) {
+        if let Some(number) = link.number() {
+            thread.load_dependent_unused(self.region, self.word(number, NEXT));
+        }
     }
 
     /// A series of a box.
