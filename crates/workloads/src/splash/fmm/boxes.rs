@@ -38,7 +38,7 @@ const NEXT: usize = 648;
 const SQUARE: usize = 1;
 pub const OUTER: usize = 78;
 pub const INNER: usize = OUTER + 2 * MOST_TERMS;
-/// From single bodies of larger boxes.
+/// The series of single bodies in larger boxes that do not touch it.
 pub const SINGLE: usize = INNER + 2 * MOST_TERMS;
 
 /// Links of a box to others: the first half of a word, how many there is room for, and where their number is.
@@ -60,8 +60,8 @@ pub const APART: List = List { first: 97, room: 27, count: 124 };
 /// The W list of a leaf: smaller boxes that do not touch it, although their parents do.
 pub const FINER: List = List { first: 125, room: 30, count: 155 };
 
-/// A link to a box: its number, and whether it has parts, which does not change while it is in the tree. SPLASH-2's program finds that in the
-/// box, which another thread may just be dividing.
+/// A link to a box: its number, and whether it has parts, which does not change while it is in the tree. SPLASH-2's program finds that
+/// in the box, which another thread may just be dividing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Link {
     Nothing,
@@ -404,9 +404,11 @@ impl<R> Boxes<'_, R> {
         thread.store(self.region, self.word(number, NEXT), parent_half(next).into());
     }
 
-    /// Goes on to the next box of a thread's.
-    pub fn next<T: Thread<Region = R>>(&self, number: usize, thread: &mut T) -> Option<usize> {
-        (self.half(number, NEXT, thread) as usize).checked_sub(1)
+    /// Goes on from a box to the next one of a thread's, which is known without.
+    pub fn follow<T: Thread<Region = R>>(&self, link: Link, thread: &mut T) {
+        if let Some(number) = link.number() {
+            thread.load_dependent_unused(self.region, self.word(number, NEXT));
+        }
     }
 
     /// A series of a box.

@@ -42,7 +42,8 @@ impl<R> Grid<'_, R> {
     }
 
     /// Finds siblings and colleagues, when the parent's colleagues are known: a parent tells its parts, as in SPLASH-2.
-    pub fn set_colleagues<T: Thread<Region = R>>(&self, number: usize, links: &mut Links, thread: &mut T) {
+    pub fn set_colleagues<T: Thread<Region = R>>(&self, link: Link, links: &mut Links, thread: &mut T) {
+        let Some(number) = link.number() else { return };
         links.siblings.clear();
         if let Some(parent) = self.boxes.parent(number, thread) {
             let others = self.boxes.parts(parent, thread).filter(|part| part.number() != Some(number));
@@ -65,7 +66,8 @@ impl<R> Grid<'_, R> {
     }
 
     /// Finds the boxes that act on a box.
-    pub fn set_lists<T: Thread<Region = R>>(&self, number: usize, links: &mut Links, thread: &mut T) {
+    pub fn set_lists<T: Thread<Region = R>>(&self, link: Link, links: &mut Links, thread: &mut T) {
+        let Some(number) = link.number() else { return };
         let (own, found) = (self.square(number, thread), &mut links.siblings);
         found.clear();
         if let Some(parent) = self.boxes.parent(number, thread) {
@@ -74,7 +76,7 @@ impl<R> Grid<'_, R> {
             });
         }
         self.boxes.set_list(number, APART, found, thread);
-        if let Link::Leaf(_) = self.boxes.link(number, thread) {
+        if let Link::Leaf(_) = link {
             self.adjacent(number, found, thread);
             self.boxes.set_list(number, ADJACENT, found, thread);
             self.finer(number, found, thread);

@@ -47,6 +47,8 @@ program! {
         terms: 23, 2 to 40;
         /// Time steps, of a fortieth of a unit.
         steps: 2, 1 to 1000;
+        /// Time steps of these before those measured: SPLASH-2 proposes two. The last is measured in any case.
+        unmeasured: 0, 0 to 1000;
         /// Bodies in a leaf, at most.
         leaf: 40, 1 to 40;
         /// Plummer's clusters that bodies are in; 0: bodies are spread evenly.
@@ -157,14 +159,14 @@ impl<R> Body<'_, R> {
 
     /// Finds which boxes act on which.
     fn set_lists<T: Thread<Region = R>>(&mut self, thread: &mut T) {
-        for number in self.own.downwards().filter_map(Link::number) {
-            self.grid.set_colleagues(number, &mut self.links, thread);
-            self.grid.boxes.next(number, thread);
+        for link in self.own.downwards() {
+            self.grid.set_colleagues(link, &mut self.links, thread);
+            self.grid.boxes.follow(link, thread);
         }
         thread.barrier();
-        for number in self.own.upwards().filter_map(Link::number) {
-            self.grid.set_lists(number, &mut self.links, thread);
-            self.grid.boxes.next(number, thread);
+        for link in self.own.upwards() {
+            self.grid.set_lists(link, &mut self.links, thread);
+            self.grid.boxes.follow(link, thread);
         }
     }
 
@@ -172,6 +174,7 @@ impl<R> Body<'_, R> {
     fn partition<T: Thread<Region = R>>(&mut self, threads: usize, thread: &mut T) {
         for link in self.own.upwards() {
             self.grid.sum_up(link, self.expansion.terms, thread);
+            self.grid.boxes.follow(link, thread);
         }
         thread.barrier();
         let mut own = Own::default();
@@ -186,29 +189,27 @@ impl<R> Body<'_, R> {
 
     /// Finds the fields, and moves bodies by them.
     fn step<T: Thread<Region = R>>(&mut self, is_first: bool, thread: &mut T) {
+        let boxes = &self.grid.boxes;
         let mut passes = Passes { grid: &self.grid, expansion: &self.expansion, links: Vec::new() };
-        let next = |link: Link, thread: &mut T| {
-            link.number().map(|number| self.grid.boxes.next(number, thread));
-        };
         for link in self.own.upwards() {
             passes.up(link, thread);
-            next(link, thread);
+            boxes.follow(link, thread);
         }
         for link in self.own.upwards() {
             passes.interact(link, thread);
-            next(link, thread);
+            boxes.follow(link, thread);
         }
         thread.barrier();
         for link in self.own.downwards() {
             passes.down(link, thread);
-            next(link, thread);
+            boxes.follow(link, thread);
         }
         for leaf in self.own.leaves() {
-            for place in 0..self.grid.boxes.body_count(leaf, thread) {
-                let body = self.grid.boxes.body(leaf, place, thread);
+            for place in 0..boxes.body_count(leaf, thread) {
+                let body = boxes.body(leaf, place, thread);
                 self.grid.bodies.advance(body, is_first, thread);
             }
-            self.grid.boxes.next(leaf, thread);
+            boxes.follow(Link::Leaf(leaf), thread);
         }
     }
 
@@ -319,9 +320,14 @@ impl Program for Fmm {
         for number in body.grid.boxes.pools.of(thread.number()) {
             body.grid.boxes.clear(number, thread);
         }
-        thread.barrier();
-        thread.measure(true);
+        let first_measured = self.unmeasured.min(self.steps - 1);
         for step in 0..self.steps {
+            if step == 0 || step == first_measured {
+                thread.barrier();
+            }
+            if step == first_measured {
+                thread.measure(true);
+            }
             body.build(thread);
             body.set_lists(thread);
             body.partition(shape.threads(), thread);

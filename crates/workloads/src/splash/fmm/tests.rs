@@ -193,9 +193,9 @@ struct Pairs {
 impl Pairs {
     fn of(grid: &Grid<'_, Words>, tree: &Tree) -> Self {
         let (thread, mut links, mut list, mut pairs) = (&mut OneOf(0), Links::default(), Vec::new(), Self::default());
-        tree.order.iter().for_each(|&number| grid.set_colleagues(number, &mut links, thread));
+        tree.order.iter().for_each(|number| grid.set_colleagues(tree.boxes[number].0, &mut links, thread));
         for &own in &tree.order {
-            grid.set_lists(own, &mut links, thread);
+            grid.set_lists(tree.boxes[&own].0, &mut links, thread);
             let add = |pairs: &mut BTreeSet<_>, list: &[Link]| {
                 list.iter().for_each(|&link| assert!(pairs.insert((own, number(link))), "once alone"));
             };
