@@ -119,9 +119,9 @@ fn a_scene_is_read_from_its_files() {
 }
 
 #[test]
-fn the_built_in_scene_has_the_size_that_is_assumed_for_car() {
+fn the_built_in_scene_has_the_size_that_is_calibrated_for_car() {
     let scene = Scene::named("vehicle").expect("it is built in");
-    assert_eq!(scene.elements(), 10_048);
+    assert_eq!(scene.elements(), 34_711);
     assert!(std::ptr::eq(scene, Scene::named("vehicle").expect("it still is")));
     assert!(
         scene

@@ -1,9 +1,9 @@
 //! A vehicle on a chequered floor: a scene of the size of SPLASH-2's `car`, whose own geometry may not stand here.
 //!
-//! Grids are the program's own choice. Ten thousand polygons, the lights and the generations of rays are assumed. The number of pixels is
-//! calibrated, so that as many locks are taken (95 thousand, most of them for numbers of rays) as with `car` (94 thousand: Woo, Ohara,
-//! Torrie, Singh, Gupta: "The SPLASH-2 programs", ISCA 1995, Table 1). Instructions then come to 780 million (829), references to shared
-//! memory to 80 million (182).
+//! Grids are the program's own choice. The lights and the generations of rays are assumed; pixels and polygons, 35 thousand, are
+//! calibrated, so that as many locks are taken (95 thousand, most of them for numbers of rays) and as many references made to shared
+//! memory (186 million) as with `car` (94 thousand and 182 million: Woo, Ohara, Torrie, Singh, Gupta: "The SPLASH-2 programs", ISCA
+//! 1995, Table 1).
 
 use std::f64::consts::{PI, TAU};
 
@@ -12,10 +12,10 @@ use super::geometry::{Element, Form, Geometry, Surface, plane};
 use crate::splash::vector::Vector;
 
 /// Panels along and around the body; along and around each tyre; tiles of the floor along a side.
-const ALONG: usize = 120;
-const AROUND: usize = 40;
-const TYRE: [usize; 2] = [24, 12];
-const TILES: usize = 64;
+const ALONG: usize = 223;
+const AROUND: usize = 74;
+const TYRE: [usize; 2] = [44, 23];
+const TILES: usize = 119;
 
 /// Surfaces, by number: paint, glass, tyres, and both kinds of tiles.
 const SURFACES: [Surface; 5] = [
