@@ -47,8 +47,6 @@ program! {
         terms: 23, 2 to 40;
         /// Time steps, of a fortieth of a unit.
         steps: 2, 1 to 1000;
-        /// Time steps of these before those measured: SPLASH-2 proposes two. The last is measured in any case.
-        unmeasured: 0, 0 to 1000;
         /// Bodies in a leaf, at most.
         leaf: 40, 1 to 40;
         /// Plummer's clusters that bodies are in; 0: bodies are spread evenly.
@@ -320,14 +318,9 @@ impl Program for Fmm {
         for number in body.grid.boxes.pools.of(thread.number()) {
             body.grid.boxes.clear(number, thread);
         }
-        let first_measured = self.unmeasured.min(self.steps - 1);
+        thread.barrier();
+        thread.measure(true);
         for step in 0..self.steps {
-            if step == 0 || step == first_measured {
-                thread.barrier();
-            }
-            if step == first_measured {
-                thread.measure(true);
-            }
             body.build(thread);
             body.set_lists(thread);
             body.partition(shape.threads(), thread);
