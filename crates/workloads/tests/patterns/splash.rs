@@ -320,7 +320,7 @@ fn series_do_what_masses_do() {
         (1200, 40, 2, 40, 2),
         (1000, 23, 1, 10, 0),
     ] {
-        let program = Workload::Fmm(Fmm { bodies, terms, steps, unmeasured: 0, leaf, clusters });
+        let program = Workload::Fmm(Fmm { bodies, terms, steps, leaf, clusters });
         let run = run(&program, &shape(THREADS, 1));
         assert_eq!((run.wrong_loads, run.check, run.unordered), (0, Ok(()), None), "{program:?}");
     }
@@ -329,7 +329,7 @@ fn series_do_what_masses_do() {
 /// Threads put small boxes into one tree at the same time, and take each other's out.
 #[test]
 fn any_number_of_threads_builds_a_tree_of_boxes() {
-    let program = Workload::Fmm(Fmm { bodies: 300, terms: 4, steps: 3, unmeasured: 1, leaf: 3, clusters: 2 });
+    let program = Workload::Fmm(Fmm { bodies: 300, terms: 4, steps: 3, leaf: 3, clusters: 2 });
     for threads in [1, 2, 5, 16] {
         for (locks, name) in LockKind::ALL {
             let run = run(&program, &Shape { locks, ..shape(threads, 2) });
