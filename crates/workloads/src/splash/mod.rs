@@ -8,6 +8,7 @@ mod fmm;
 mod lu;
 mod mp3d;
 mod ocean;
+mod plummer;
 mod radix;
 mod raytrace;
 pub(crate) mod vector;

@@ -1,10 +1,9 @@
 //! The bodies: their words in memory, and where they are to begin with.
 
-use std::f64::consts::{PI, SQRT_2};
-
 use super::cells::Moment;
 use crate::parallel::Array;
 use crate::random::Random;
+use crate::splash::plummer;
 use crate::splash::vector::{Vector, times};
 use crate::thread::Thread;
 
@@ -94,27 +93,19 @@ impl<R> Bodies<'_, R> {
     }
 }
 
-/// Place and velocity of a body of Plummer's cluster in equilibrium, total mass and gravity being 1 and the energy -1/4, by the
-/// recipe of Aarseth, Henon and Wielen (1974). Of the mass, the outermost thousandth is left out.
+/// Place and velocity of a body of Plummer's cluster.
 pub fn plummer(body: usize, seed: u64) -> (Vector, Vector) {
     let mut random = Random::new(seed, body as u64);
-    let scale = 3.0 * PI / 16.0;
-    let inside = 0.999 * random.unit().max(f64::MIN_POSITIVE);
-    let radius = 1.0 / (inside.powf(-2.0 / 3.0) - 1.0).sqrt();
-    let place = times(random.direction(), scale * radius);
-    // Fraction of the escape velocity: its density is x^2 (1 - x^2)^(7/2), less than a tenth.
-    let part = loop {
-        let (part, height) = (random.unit(), 0.1 * random.unit());
-        if height < part * part * (1.0 - part * part).powf(3.5) {
-            break part;
-        }
-    };
-    let speed = part * SQRT_2 / (1.0 + radius * radius).powf(0.25) / scale.sqrt();
+    let distance = plummer::distance(&mut random);
+    let place = times(random.direction(), plummer::RADIUS * distance);
+    let speed = plummer::speed(distance, &mut random);
     (place, times(random.direction(), speed))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::f64::consts::PI;
+
     use super::*;
     use crate::splash::vector::square;
 

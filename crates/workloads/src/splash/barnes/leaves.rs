@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use super::cells::Pools;
+use crate::parallel::half_of;
 use crate::program::Shape;
 use crate::thread::Thread;
 
@@ -57,9 +58,8 @@ impl<'r, R> Leaves<'r, R> {
     /// The bodies of a leaf, whose number was loaded last.
     pub fn bodies<T: Thread<Region = R>>(&self, leaf: usize, thread: &mut T) -> Vec<usize> {
         let count = thread.load_dependent(self.region, self.pools.word(leaf) + COUNT) as usize;
-        let half = |place: usize, thread: &mut T| {
-            (thread.load(self.region, self.word_of(leaf, place)) >> (place % 2 * 32)) as u32 as usize
-        };
+        let half =
+            |place: usize, thread: &mut T| half_of(thread.load(self.region, self.word_of(leaf, place)), place) as usize;
         (0..count).map(|place| half(place, thread)).collect()
     }
 

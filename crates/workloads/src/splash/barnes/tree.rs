@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::bodies::Bodies;
 use super::cells::{CellLayout, Moment, Part, Pools, ROOT, centre_of, octant};
 use super::leaves::Leaves;
-use crate::parallel::{Array, Locks, cost};
+use crate::parallel::{Array, Locks, cost, half_of, with_half};
 use crate::splash::vector::Vector;
 use crate::thread::Thread;
 
@@ -15,8 +15,6 @@ const STEP: u32 = 14;
 const MOMENT: u32 = 14;
 /// Instructions to compare a part's costs with the bounds of a zone.
 const ZONE: u32 = 8;
-/// Bits of half a word.
-const HALF: usize = 32;
 
 /// A thread's view of the tree.
 pub struct Tree<'r, R> {
@@ -69,8 +67,7 @@ impl<R> Tree<'_, R> {
                 let part = if octant == at { part } else { Part::Nothing };
                 thread.store(self.cells, word + octant, part.word());
             } else if octant % 2 == 0 {
-                let half = |octant: usize| if octant == at { part.word() } else { 0 };
-                let both = half(octant) | half(octant + 1) << HALF;
+                let both = if at / 2 == octant / 2 { with_half(0, at, part.word() as u32) } else { 0 };
                 thread.store(self.cells, self.part_word(cell, octant), both);
             }
         }
@@ -89,20 +86,14 @@ impl<R> Tree<'_, R> {
     /// Contents of an octant whose word holds `word`.
     #[inline]
     fn part_of(&self, word: u64, octant: usize) -> Part {
-        if self.pools.layout.halves {
-            Part::of(word >> (octant % 2 * HALF) & u64::from(u32::MAX))
-        } else {
-            Part::of(word)
-        }
+        if self.pools.layout.halves { Part::of(half_of(word, octant).into()) } else { Part::of(word) }
     }
 
     /// Changes what is in an octant, under the lock of its cell.
     fn set_part<T: Thread<Region = R>>(&self, cell: usize, octant: usize, part: Part, thread: &mut T) {
         let word = self.part_word(cell, octant);
         let whole = if self.pools.layout.halves {
-            let shift = octant % 2 * HALF;
-            let held = thread.load(self.cells, word);
-            held & !(u64::from(u32::MAX) << shift) | part.word() << shift
+            with_half(thread.load(self.cells, word), octant, part.word() as u32)
         } else {
             part.word()
         };

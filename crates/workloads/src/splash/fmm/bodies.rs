@@ -1,11 +1,12 @@
 //! The bodies: their words in memory, where they are to begin with, and how they move.
 
-use std::f64::consts::{PI, SQRT_2};
+use std::f64::consts::PI;
 
 use num_complex::Complex64;
 
 use crate::parallel::Array;
 use crate::random::Random;
+use crate::splash::plummer;
 use crate::thread::Thread;
 
 /// Words of a body: the 104 bytes of SPLASH-2's structure with numbers of 32 bits beside doubles.
@@ -115,29 +116,18 @@ impl<R> Bodies<'_, R> {
     }
 }
 
-/// Place and velocity of a body of Plummer's cluster, in the plane: radii and speeds are those of the cluster in space, by the recipe of
-/// Aarseth, Henon and Wielen (1974), and directions are those of a circle. SPLASH-2's program leaves out the outermost thousandth, and
-/// what is more than nine radii away.
-fn plummer(random: &mut Random) -> (Complex64, Complex64) {
-    let scale = 3.0 * PI / 16.0;
-    let radius = loop {
-        let inside = 0.999 * random.unit().max(f64::MIN_POSITIVE);
-        let radius = 1.0 / (inside.powf(-2.0 / 3.0) - 1.0).sqrt();
-        if radius <= 9.0 {
-            break radius;
+/// Place and velocity of a body of Plummer's cluster, in the plane: distances and speeds are those of the cluster in space, and directions
+/// those of a circle. SPLASH-2's program leaves out what is more than nine of Plummer's radii away.
+fn in_plane(random: &mut Random) -> (Complex64, Complex64) {
+    let distance = loop {
+        let distance = plummer::distance(random);
+        if distance <= 9.0 {
+            break distance;
         }
     };
     let mut direction = || Complex64::cis(2.0 * PI * random.unit());
     let (towards, along) = (direction(), direction());
-    // Fraction of the escape velocity: its density is x^2 (1 - x^2)^(7/2), less than a tenth.
-    let part = loop {
-        let (part, height) = (random.unit(), 0.1 * random.unit());
-        if height < part * part * (1.0 - part * part).powf(3.5) {
-            break part;
-        }
-    };
-    let speed = part * SQRT_2 / (1.0 + radius * radius).powf(0.25) / scale.sqrt();
-    (towards * scale * radius, along * speed)
+    (towards * plummer::RADIUS * distance, along * plummer::speed(distance, random))
 }
 
 /// Distance of the second cluster from the first, along both axes.
@@ -152,7 +142,7 @@ pub fn initial(count: usize, clusters: u64, seed: u64) -> Vec<(Complex64, Comple
         if clusters == 0 {
             return (Complex64::new(random.unit(), random.unit()), Complex64::default());
         }
-        let (place, velocity) = plummer(&mut random);
+        let (place, velocity) = in_plane(&mut random);
         (if body < first { place } else { place + OFFSET }, velocity)
     };
     let bodies: Vec<_> = (0..count).map(each).collect();

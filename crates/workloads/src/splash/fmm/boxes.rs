@@ -6,7 +6,7 @@ use num_complex::Complex64;
 
 use super::expansion::{MOST_TERMS, Series, ZERO};
 use super::squares::{PARTS, Square};
-use crate::parallel::Array;
+use crate::parallel::{Array, half_of, with_half};
 use crate::program::{RegionPlan, Shape};
 use crate::thread::Thread;
 
@@ -170,17 +170,6 @@ impl<R> Clone for Boxes<'_, R> {
 }
 
 impl<R> Copy for Boxes<'_, R> {}
-
-/// Half a word of a whole one.
-fn half_of(word: u64, half: usize) -> u32 {
-    (word >> (half % 2 * 32)) as u32
-}
-
-/// A word with another half.
-fn with_half(word: u64, half: usize, value: u32) -> u64 {
-    let shift = half % 2 * 32;
-    word & !(u64::from(u32::MAX) << shift) | u64::from(value) << shift
-}
 
 impl<R> Boxes<'_, R> {
     #[inline]
@@ -459,7 +448,6 @@ mod tests {
         for link in [Link::Nothing, Link::Leaf(0), Link::Divided(0), Link::Leaf(1_000_000), Link::Divided(7)] {
             assert_eq!(Link::of(link.half()), link);
         }
-        assert_eq!([half_of(with_half(u64::MAX, 5, 3), 5), half_of(with_half(u64::MAX, 5, 3), 4)], [3, u32::MAX]);
     }
 
     #[test]

@@ -27,7 +27,7 @@ use squares::Square;
 use zones::Own;
 
 use crate::Blocks;
-use crate::parallel::{Locks, Reduction, alone, element};
+use crate::parallel::{Locks, Reduction, alone, element, half_of, with_half};
 use crate::parameter::program;
 use crate::program::{Program, RegionPlan, Shape, Wrong};
 use crate::thread::Thread;
@@ -118,8 +118,8 @@ struct Body<'r, R> {
 impl<R> Body<'_, R> {
     /// The bodies of the thread.
     fn bodies<T: Thread<Region = R>>(&self, thread: &mut T) -> Vec<usize> {
-        let half = |place: usize| (thread.load(self.order, self.first_word + place / 2) >> (place % 2 * 32)) as u32;
-        (0..self.count).map(half).map(|body| body as usize).collect()
+        let body = |place: usize| half_of(thread.load(self.order, self.first_word + place / 2), place) as usize;
+        (0..self.count).map(body).collect()
     }
 
     fn put<T: Thread<Region = R>>(&mut self, body: usize, thread: &mut T) {
@@ -127,9 +127,9 @@ impl<R> Body<'_, R> {
             self.grid.lost += 1;
             return;
         }
-        let (word, second) = (self.first_word + self.count / 2, self.count % 2 == 1);
-        let first = if second { thread.load(self.order, word) } else { 0 };
-        thread.store(self.order, word, first | (body as u64) << if second { 32 } else { 0 });
+        let word = self.first_word + self.count / 2;
+        let held = if self.count % 2 == 1 { thread.load(self.order, word) } else { 0 };
+        thread.store(self.order, word, with_half(held, self.count, body as u32));
         self.count += 1;
     }
 

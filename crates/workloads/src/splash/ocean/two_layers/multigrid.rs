@@ -1,6 +1,6 @@
 //! An elliptic equation by multigrid as SPLASH-2's program has it: red-black relaxation on one level until it is slow or done.
 
-use super::subgrids::{EDGES, Grid, Partition, Place};
+use super::subgrids::{COPY, EDGES, Grid, Partition, Place};
 use crate::parallel::{Array, Locks, cost};
 use crate::thread::Thread;
 
@@ -23,7 +23,6 @@ const RESTRICT: u32 = 52;
 const INTERPOLATE: u32 = 48;
 /// Instructions to decide what comes after a sweep.
 const DECIDE: u32 = 30;
-const CLEAR: u32 = 3;
 
 /// Colours of points, as on a chessboard: points are red whose row and column have an even sum.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -258,7 +257,7 @@ impl<R> Multigrid<'_, R> {
             let target = self.solutions[level].row(self.place.number, row, thread);
             for column in 1..=columns + 1 {
                 target.store(thread, column, 0.0);
-                thread.instructions(CLEAR);
+                thread.instructions(COPY);
             }
         }
     }
