@@ -181,7 +181,7 @@ impl RegisterInsertion {
 
     /// The counts of a link interface since the start.
     fn counted(&self, interface: NodeId) -> LinkStatistics {
-        let counts = &self.ring.statistics().nodes[interface.index()];
+        let counts = self.ring.counts(interface);
         let bytes = |symbols: u64| symbols * u64::from(SciRingSpec::SYMBOL_BYTES);
         let symbol = self.ring.spec().symbol;
         let waited = |obstacle: Obstacle| symbol * counts.waits[obstacle as usize];

@@ -10,16 +10,24 @@ use super::spec::NEVER;
 /// A packet or an echo is missing, or there is one too many.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum Imbalance {
-    /// A node does not send on what it has received and inserted.
-    #[error("node {node} should have sent {expected} {what}, and has sent {sent}")]
+    /// A node or the link to it loses packets or makes some.
+    #[error(
+        "node {node} has got {received} symbols of {what}, {held} of which it holds, inserted {inserted} and taken {taken}, and sent {sent}"
+    )]
     Interface {
         /// The node.
         node: NodeId,
         /// Sends or echoes.
         what: &'static str,
-        /// The sum of those arrived and inserted, less those stripped.
-        expected: u64,
-        /// The number sent.
+        /// Symbols sent to it.
+        received: u64,
+        /// Those on the link and not passed on.
+        held: u64,
+        /// Symbols of its own.
+        inserted: u64,
+        /// Symbols that its stripper has taken.
+        taken: u64,
+        /// Symbols sent by it.
         sent: u64,
     },
     /// A stripper does not make an echo of every packet that it takes.
@@ -31,22 +39,6 @@ pub enum Imbalance {
         taken: u64,
         /// Echoes made, the one begun included.
         echoes: u64,
-    },
-    /// A link loses packets or makes some.
-    #[error(
-        "the link from node {node} has got {sent} {what}, {arrived} of which have arrived while {under_way} are under way"
-    )]
-    Link {
-        /// The node at which the link begins.
-        node: NodeId,
-        /// Sends or echoes.
-        what: &'static str,
-        /// The number sent.
-        sent: u64,
-        /// The number arrived.
-        arrived: u64,
-        /// The number between.
-        under_way: u64,
     },
     /// Active buffers hold packets that are nowhere on the ring.
     #[error("{outstanding} packets are outstanding, and {found} of them or their echoes on the ring")]
@@ -66,50 +58,40 @@ impl Ring {
     pub fn audit(&self) -> Result<(), Imbalance> {
         let (mut outstanding, mut found) = (0, 0);
         for (index, interface) in self.nodes.iter().enumerate() {
-            let node = NodeId(index as u16);
-            let flow = &interface.flow;
-            for (kind, what) in [(0, "sends"), (1, "echoes")] {
-                let arrived = flow.arrived[kind];
-                let expected = (arrived + flow.inserted[kind]).wrapping_sub(flow.stripped[kind]);
-                if flow.sent[kind] != expected {
-                    return Err(Imbalance::Interface { node, what, expected, sent: flow.sent[kind] });
-                }
-            }
-            let replies = |(mark, is_passed): &(&Mark, bool)| matches!(mark.change, Change::Reply(_)) && !is_passed;
-            let due = self.nodes[index].link.under_way().filter(replies).count() as u64;
+            self.audit_symbols(index)?;
+            let held = |change| self.held(index).filter(|mark| mark.change() == change).count() as u64;
+            let due = held(Change::Reply);
             let incomplete = u64::from(interface.echo_ends.0 != NEVER);
-            let (taken, echoes) = (flow.stripped[0], flow.inserted[1] + due);
+            let statistics = &self.statistics[index];
+            let taken = statistics.accepted + statistics.busied;
+            let echoes = interface.flow.inserted[1] / u64::from(self.spec.sizes.echo) + due;
             if taken != echoes {
-                return Err(Imbalance::Stripper { node, taken, echoes });
+                return Err(Imbalance::Stripper { node: NodeId(index as u16), taken, echoes });
             }
-            found += due + incomplete + self.audit_link(index)?;
+            found += due + incomplete + held(Change::Send) + held(Change::Echo);
             outstanding += interface.outputs.iter().map(|output| u64::from(output.outstanding)).sum::<u64>();
         }
         if outstanding == found { Ok(()) } else { Err(Imbalance::Outstanding { outstanding, found }) }
     }
 
-    /// Checks the link that leaves a node. Returns the packets and echoes that are under way on it, and not passed
-    /// on already.
-    fn audit_link(&self, from: usize) -> Result<u64, Imbalance> {
-        let next = self.next(from);
-        let (sent, arrived) = (self.nodes[from].flow.sent, self.nodes[next].flow.arrived);
-        let held = self.nodes[next].link.under_way().filter(|(_, is_passed)| !is_passed);
-        let under_way = count(held.map(|(mark, _)| mark));
-        for (kind, what) in [(0, "sends"), (1, "echoes")] {
-            let (sent, arrived, under_way) = (sent[kind], arrived[kind], under_way[kind]);
-            if sent != arrived + under_way {
-                return Err(Imbalance::Link { node: NodeId(from as u16), what, sent, arrived, under_way });
+    /// Checks a node and the link that leads to it.
+    fn audit_symbols(&self, index: usize) -> Result<(), Imbalance> {
+        let (flow, next) = (&self.nodes[index].flow, &self.nodes[self.next(index)].flow);
+        for (kind, change, what) in [(0, Change::Send, "sends"), (1, Change::Echo, "echoes")] {
+            let [received, sent] = [flow, next].map(|flow| flow.on_link[kind].iter().sum::<u64>());
+            let marks = self.held(index).filter(|mark| mark.change() == change);
+            let held = marks.map(|mark| u64::from(mark.symbols())).sum::<u64>();
+            let (inserted, taken) = (flow.inserted[kind], flow.stripped[kind]);
+            if received + inserted != held + taken + sent {
+                let node = NodeId(index as u16);
+                return Err(Imbalance::Interface { node, what, received, held, inserted, taken, sent });
             }
         }
-        Ok(under_way.iter().sum::<u64>())
+        Ok(())
     }
-}
 
-/// Sends and echoes among changes on a link.
-fn count<'a>(marks: impl Iterator<Item = &'a Mark>) -> [u64; 2] {
-    marks.fold([0; 2], |[sends, echoes], mark| match mark.change {
-        Change::Send(_) => [sends + 1, echoes],
-        Change::Echo(_) => [sends, echoes + 1],
-        Change::Reply(_) | Change::Stop | Change::Go => [sends, echoes],
-    })
+    /// The changes under way to a node that it has not passed on.
+    fn held(&self, index: usize) -> impl Iterator<Item = &Mark> {
+        self.nodes[index].link.under_way().filter(|(_, is_passed)| !is_passed).map(|(mark, _)| mark)
+    }
 }

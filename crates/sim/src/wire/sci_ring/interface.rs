@@ -1,7 +1,7 @@
 //! The link interface of a node: its state, and its steps in the slots where something changes.
 
 use super::intake::Intake;
-use super::link::{Change, Link};
+use super::link::{Change, Link, Mark};
 use super::packet::{List, Subaction};
 use super::spec::{NEVER, PassTransmission, RingSpec, Slot};
 use super::stream::Stream;
@@ -22,17 +22,29 @@ pub(super) struct Output {
     pub(super) has_refused: bool,
 }
 
-/// Packets that have come and gone since the start of the run.
+/// Symbols of packets that have come and gone since the start of the run.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Flow {
-    /// Arrived by the link: sends, echoes.
-    pub(super) arrived: [u64; 2],
-    /// Taken by the stripper.
+    /// Those on the link that comes in: of sends and of echoes, of requests and of responses. A packet counts when its first symbol
+    /// is sent or, if that cannot change without a new packet, up to a few hundred symbols before.
+    pub(super) on_link: [[u64; 2]; 2],
+    /// Taken by the stripper: of sends, of echoes.
     pub(super) stripped: [u64; 2],
-    /// Sends of the node's own, echoes that it has made.
+    /// Of the node's own sends, of echoes that it has made.
     pub(super) inserted: [u64; 2],
-    /// Sent on the outgoing link.
-    pub(super) sent: [u64; 2],
+}
+
+impl Flow {
+    /// The packet or echo of `mark` is on the link that comes in.
+    #[inline]
+    pub(super) fn count(&mut self, mark: &Mark) {
+        self.on_link[usize::from(mark.is_echo())][mark.subaction() as usize] += u64::from(mark.symbols());
+    }
+
+    /// The opposite of [`Self::count`].
+    pub(super) fn uncount(&mut self, mark: &Mark) {
+        self.on_link[usize::from(mark.is_echo())][mark.subaction() as usize] -= u64::from(mark.symbols());
+    }
 }
 
 /// The state of a node's link interface.
@@ -44,7 +56,7 @@ pub(super) struct Interface {
     pub(super) next: u32,
     /// The multiplexor, behind the changes that are noted.
     pub(super) stream: Stream,
-    /// The same behind all that the node has passed on ahead of time, if there is anything.
+    /// The same behind all that the node has passed on ahead of time.
     pub(super) ahead: Stream,
     /// The slot after the end of an echo that the stripper took.
     pub(super) echo_taken: Slot,
@@ -60,10 +72,15 @@ pub(super) struct Interface {
     pub(super) last: Subaction,
     /// Packets that wait for their first transmission or another.
     pub(super) waiting: u32,
+    /// The subaction of the next packet, if there is one that may be sent.
+    pub(super) turn: Option<Subaction>,
     pub(super) outputs: [Output; 2],
     pub(super) intakes: [Intake; 2],
     pub(super) flow: Flow,
 }
+
+/// Changes that a node has passed on ahead of time and that have come are noted when so many are kept, though the node has nothing to do.
+pub(super) const LONG_HELD: usize = 24;
 
 impl Interface {
     pub(super) fn new(spec: &RingSpec, next: u32) -> Self {
@@ -86,19 +103,17 @@ impl Interface {
             accounted: 0,
             last: Subaction::Response,
             waiting: 0,
+            turn: None,
             outputs: [output; 2],
             intakes: [Intake::new(spec.buffers.input); 2],
             flow: Flow::default(),
         }
     }
 
-    /// The subaction whose turn it is among those with a packet that may be sent. Requests and responses take turns,
-    /// and retransmissions precede new packets.
+    /// Finds the subaction whose turn it is among those with a packet that may be sent, after packets have come, gone or been
+    /// acknowledged. Requests and responses take turns, and retransmissions precede new packets.
     #[inline]
-    pub(super) fn choose(&self, transmission: PassTransmission) -> Option<Subaction> {
-        if self.waiting == 0 {
-            return None;
-        }
+    pub(super) fn choose(&mut self, transmission: PassTransmission) {
         let [requests, responses] = &self.outputs;
         let all = requests.outstanding + responses.outstanding;
         let can = |subaction: Subaction| {
@@ -106,23 +121,38 @@ impl Interface {
             let outstanding = if transmission == PassTransmission::One { all } else { output.outstanding };
             outstanding < transmission.of_each() && !(output.busied.is_empty() && output.fresh.is_empty())
         };
-        [self.last.other(), self.last].into_iter().find(|&subaction| can(subaction))
+        self.turn =
+            if self.waiting == 0 { None } else { [self.last.other(), self.last].into_iter().find(|&subaction| can(subaction)) };
     }
 
-    /// Whether the node will transmit as soon as it may.
+    /// Whether the node, which is `node`, does nothing but pass on `mark`, which comes behind all others, if that is not later than
+    /// `until`. One test of many conditions is quicker than many tests of one, none of which can be foreseen.
     #[inline]
-    pub(super) fn waits(&self, transmission: PassTransmission) -> bool {
-        self.waiting > 0 && self.choose(transmission).is_some()
+    pub(super) fn passes(&self, node: usize, mark: &Mark, until: Slot) -> bool {
+        (self.waiting == 0)
+            & !self.ahead.is_busy
+            & (self.echo_taken == NEVER)
+            & self.link.is_passed()
+            & !self.link.holds(LONG_HELD)
+            & !mark.is_for(node)
+            & (mark.slot <= until)
+    }
+
+    /// The multiplexor has changed while nothing is passed on ahead of time.
+    #[inline]
+    pub(super) fn follow(&mut self) {
+        debug_assert!(!self.link.has_passed());
+        self.ahead = self.stream;
     }
 
     /// The slots from the last that is accounted for up to `slot`, by the obstacle in them.
     #[inline]
-    fn obstacles(&mut self, slot: Slot, transmission: PassTransmission) -> [(Obstacle, Slot); 2] {
+    fn obstacles(&mut self, slot: Slot) -> [(Obstacle, Slot); 2] {
         let from = self.accounted;
         let all = slot.saturating_sub(from);
         self.accounted += all;
         let before = |limit: Slot| limit.clamp(from, from + all) - from;
-        if self.choose(transmission).is_none() {
+        if self.turn.is_none() {
             [(Obstacle::ActiveBuffer, all), (Obstacle::ActiveBuffer, 0)]
         } else if self.stream.is_busy {
             let own = before(self.own_ends);
@@ -149,8 +179,8 @@ impl Ring {
     fn account_waits(&mut self, node: usize, slot: Slot) {
         let interface = &mut self.nodes[node];
         let packets = u64::from(interface.waiting);
-        for (obstacle, slots) in interface.obstacles(slot, self.spec.transmission) {
-            self.statistics.nodes[node].waits[obstacle as usize] += packets * slots;
+        for (obstacle, slots) in interface.obstacles(slot) {
+            self.statistics[node].waits[obstacle as usize] += packets * slots;
         }
     }
 
@@ -180,11 +210,10 @@ impl Ring {
                 return;
             }
             self.nodes[node].link.take();
-            match mark.change {
-                Change::Echo(id) => self.arrive_echo(node, id, mark.slot),
-                Change::Send(id) => return self.arrive(node, id, mark.slot),
-                _ => return,
+            if mark.change() == Change::Send {
+                return self.arrive(node, mark.id(), mark.slot);
             }
+            self.arrive_echo(node, &mark);
         }
     }
 
@@ -194,7 +223,7 @@ impl Ring {
         self.advance(node);
         self.catch_up(node, slot + 1);
         if self.nodes[node].stream.is_busy {
-            let free_at = self.ahead(node).free_at;
+            let free_at = self.nodes[node].ahead.free_at;
             if free_at != slot + 1 {
                 return self.seek_end(node, slot, free_at - 1);
             }
@@ -218,7 +247,7 @@ impl Ring {
     #[inline]
     pub(super) fn seek_start(&mut self, node: usize, soonest: Slot) {
         let interface = &self.nodes[node];
-        if !interface.waits(self.spec.transmission) {
+        if interface.turn.is_none() {
             return;
         }
         let mut stream = interface.stream;

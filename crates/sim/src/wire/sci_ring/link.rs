@@ -8,69 +8,130 @@ use super::spec::Slot;
 /// An idle follows every packet. It and those behind it carry the go bit unless a change follows, so that a lightly
 /// loaded link has no changes but its packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
 pub(super) enum Change {
-    /// The first symbol of a send packet: the number of its record.
-    Send(u32),
+    /// The first symbol of a send packet.
+    Send,
     /// The first symbol of the echo of a packet.
-    Echo(u32),
+    Echo,
     /// The same where the stripper of the receiving node puts it in place of the packet's last symbols.
-    Reply(u32),
+    Reply,
     /// The first idle behind a packet, without the go bit.
     Stop,
     /// The first idle with the go bit behind idles without it.
     Go,
 }
 
-/// A change on its way.
+impl Change {
+    const ALL: [Self; 5] = [Self::Send, Self::Echo, Self::Reply, Self::Stop, Self::Go];
+}
+
+/// The end of a change that no stripper takes.
+const NOBODY: u16 = u16::MAX;
+
+/// A change on its way, in three words: it is copied from link to link more often than anything else here.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mark {
     /// The slot in which its symbol reaches the multiplexer of the receiving node, unless the stripper there takes it.
     pub(super) slot: Slot,
-    pub(super) change: Change,
-    /// Symbols of the packet that begins; zero for idles.
-    pub(super) symbols: u16,
-    /// The slots that a packet stays in the bypass FIFO of the receiving node, once that has passed it on.
-    pub(super) delay: u16,
-    /// The node that takes the packet or the echo.
-    pub(super) end: u16,
-    /// The half of the transaction of the packet or the echo.
-    pub(super) subaction: Subaction,
-    /// The changes that the receiving node has sent for it, once that has passed it on: two if the packet leaves the bypass FIFO,
-    /// none for an idle that ends there.
-    pub(super) outputs: u8,
+    /// From the lowest bit on: the number of the packet's record (32), the node whose stripper takes it or its echo (16),
+    /// and the symbols of what begins (16), which are zero for idles.
+    packet: u64,
+    /// From the lowest bit on: the change (8), the half of the transaction (8), the changes that the receiving node has sent for
+    /// it (16), and the slots that it stays in the bypass FIFO there (16), the last two once it is passed on.
+    passage: u64,
 }
 
 impl Mark {
+    const fn new(slot: Slot, change: Change, packet: u64, subaction: Subaction) -> Self {
+        Self { slot, packet, passage: change as u64 | (subaction as u64) << 8 }
+    }
+
     /// The first symbol of a packet.
     #[inline]
     pub(super) const fn send(slot: Slot, id: u32, packet: &Packet, symbols: u32) -> Self {
-        let end = packet.to.0;
-        Self { symbols: symbols as u16, end, subaction: packet.subaction, ..Self::idle(slot, Change::Send(id)) }
+        let contents = id as u64 | (packet.to.0 as u64) << 32 | (symbols as u64) << 48;
+        Self::new(slot, Change::Send, contents, packet.subaction)
     }
 
     /// The first symbol of the echo of a packet, where the stripper of its target begins it.
     #[inline]
     pub(super) const fn reply(slot: Slot, id: u32, packet: &Packet, symbols: u32) -> Self {
-        let end = packet.from.0;
-        Self { symbols: symbols as u16, end, subaction: packet.subaction, ..Self::idle(slot, Change::Reply(id)) }
+        let contents = id as u64 | (NOBODY as u64) << 32 | (symbols as u64) << 48;
+        Self::new(slot, Change::Reply, contents, packet.subaction)
+    }
+
+    /// The echo of `packet` that this reply becomes behind the multiplexor.
+    #[inline]
+    pub(super) const fn echo(&self, packet: &Packet) -> Self {
+        let contents = self.packet & !((NOBODY as u64) << 32) | (packet.from.0 as u64) << 32;
+        Self::new(self.slot, Change::Echo, contents, packet.subaction)
     }
 
     /// An idle.
     #[inline]
     pub(super) const fn idle(slot: Slot, change: Change) -> Self {
-        Self { slot, change, symbols: 0, delay: 0, end: 0, subaction: Subaction::Request, outputs: 0 }
+        Self::new(slot, change, (NOBODY as u64) << 32, Subaction::Request)
+    }
+
+    #[inline]
+    pub(super) const fn change(&self) -> Change {
+        Change::ALL[(self.passage & 0xff) as usize]
+    }
+
+    /// The half of the transaction of the packet or the echo.
+    #[inline]
+    pub(super) const fn subaction(&self) -> Subaction {
+        Subaction::ALL[(self.passage >> 8 & 1) as usize]
+    }
+
+    /// The number of the packet's record.
+    #[inline]
+    pub(super) const fn id(&self) -> u32 {
+        self.packet as u32
+    }
+
+    /// Symbols of the packet or echo that begins; zero for idles.
+    #[inline]
+    pub(super) const fn symbols(&self) -> u16 {
+        (self.packet >> 48) as u16
+    }
+
+    /// The changes that the receiving node has sent for it, once that has passed it on: two if the packet leaves the bypass FIFO,
+    /// none for an idle that ends there.
+    #[inline]
+    pub(super) const fn outputs(&self) -> u32 {
+        (self.passage >> 16) as u16 as u32
+    }
+
+    /// The slots that a packet stays in the bypass FIFO of the receiving node, once that has passed it on.
+    #[inline]
+    pub(super) const fn delay(&self) -> u16 {
+        (self.passage >> 32) as u16
+    }
+
+    /// The change, passed on by so many others after so many slots.
+    #[inline]
+    const fn passed(self, outputs: u16, delay: u16) -> Self {
+        Self { passage: self.passage & 0xffff | (outputs as u64) << 16 | (delay as u64) << 32, ..self }
     }
 
     /// Whether an echo begins that its target has made.
     #[inline]
     pub(super) const fn is_echo(&self) -> bool {
-        matches!(self.change, Change::Echo(_))
+        self.passage as u8 == Change::Echo as u8
     }
 
-    /// Whether the change is for `node`.
+    /// Whether a packet or an echo begins.
     #[inline]
-    pub(super) fn is_for(&self, node: usize) -> bool {
-        usize::from(self.end) == node && matches!(self.change, Change::Send(_) | Change::Echo(_))
+    pub(super) const fn is_packet(&self) -> bool {
+        self.symbols() > 0
+    }
+
+    /// Whether the stripper of `node` takes what begins.
+    #[inline]
+    pub(super) const fn is_for(&self, node: usize) -> bool {
+        (self.packet >> 32) as u16 as usize == node
     }
 }
 
@@ -122,7 +183,7 @@ impl Link {
     #[inline]
     pub(super) fn push_passed(&mut self, mark: Mark, goes_on: bool) {
         debug_assert!(self.is_passed());
-        self.push(Mark { outputs: u8::from(goes_on), delay: 0, ..mark });
+        self.push(mark.passed(u16::from(goes_on), 0));
         self.passed += 1;
     }
 
@@ -180,10 +241,10 @@ impl Link {
 
     /// The receiving node passes on the first change that it has not passed on, by so many changes and after so many slots.
     #[inline]
-    pub(super) fn pass(&mut self, outputs: u8, delay: u16) {
+    pub(super) fn pass(&mut self, outputs: u16, delay: u16) {
         debug_assert!(self.passed < self.count);
         let mark = &mut self.marks[(self.first + self.passed) & self.mask];
-        (mark.outputs, mark.delay) = (outputs, delay);
+        *mark = mark.passed(outputs, delay);
         self.passed += 1;
     }
 

@@ -128,7 +128,10 @@ pub struct Ring {
     outcomes: Vec<Outcome>,
     /// Whether one of them is an [`Outcome::Space`] of the present slot.
     has_space: bool,
-    statistics: Statistics,
+    /// By node, all counts but those of links, which [`Interface`] holds.
+    statistics: Vec<NodeStatistics>,
+    /// The most slots ahead of time in which a packet is passed on; none while a fault is planted.
+    reach: Slot,
     /// The planted fault, and the occasions before it strikes.
     fault: Option<(LinkFault, u32)>,
     /// All changes on links.
@@ -173,7 +176,8 @@ impl Ring {
             clock: 0,
             outcomes: Vec::new(),
             has_space: false,
-            statistics: Statistics::new(&spec),
+            statistics: vec![NodeStatistics::default(); count],
+            reach: AHEAD,
             fault: None,
             #[cfg(test)]
             trace: Vec::new(),
@@ -210,6 +214,7 @@ impl Ring {
         let output = &mut self.nodes[node].outputs[packet.subaction as usize];
         self.records.push(&mut output.fresh, id);
         self.nodes[node].waiting += 1;
+        self.nodes[node].choose(self.spec.transmission);
         self.wheel.set(slot, node);
         Ok(())
     }
@@ -297,13 +302,21 @@ impl Ring {
     }
 
     /// The counts since the start of the run.
-    pub fn statistics(&self) -> &Statistics {
-        &self.statistics
+    pub fn statistics(&self) -> Statistics {
+        let nodes = (0..self.nodes.len()).map(|node| self.counts(NodeId(node as u16))).collect();
+        Statistics::new(nodes, self.spec.symbol)
+    }
+
+    /// The counts of a node since the start of the run.
+    pub fn counts(&self, node: NodeId) -> NodeStatistics {
+        let [sends, echoes] = self.nodes[self.next(node.index())].flow.on_link;
+        NodeStatistics { sends, echoes, ..self.statistics[node.index()] }
     }
 
     /// Plants a fault that strikes once, after `spared` occasions.
     pub fn plant(&mut self, fault: LinkFault, spared: u32) {
         self.fault = Some((fault, spared));
+        self.reach = 0;
     }
 
     /// Whether `fault` is planted and strikes on this occasion.
@@ -318,6 +331,7 @@ impl Ring {
             return false;
         }
         self.fault = None;
+        self.reach = AHEAD;
         true
     }
 }

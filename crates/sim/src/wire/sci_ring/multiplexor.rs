@@ -1,12 +1,9 @@
 //! The multiplexor of a node: its own packets, the bypass FIFO, and what only passes by.
 
+use super::interface::LONG_HELD;
 use super::link::{Change, Mark};
-use super::spec::{AHEAD, NEVER, Slot};
-use super::stream::Stream;
+use super::spec::{NEVER, Slot};
 use super::{LinkFault, Outcome, Ring};
-
-/// Changes that a node has passed on ahead of time and that have come are noted when so many are kept, though the node has nothing to do.
-const LONG_HELD: usize = 24;
 
 /// Outcome for the first change on a link that its node had not passed on.
 enum Passing {
@@ -22,11 +19,11 @@ impl Ring {
     /// Starts to transmit a packet, if there is one that may be sent and the last symbol was a go idle.
     #[inline]
     pub(super) fn start(&mut self, node: usize, slot: Slot) {
-        let interface = &mut self.nodes[node];
-        if interface.waiting == 0 || interface.stream.is_busy || interface.stream.may_start > slot {
+        let interface = &self.nodes[node];
+        if interface.stream.is_busy | (interface.stream.may_start > slot) {
             return;
         }
-        let Some(subaction) = interface.choose(self.spec.transmission) else { return };
+        let Some(subaction) = interface.turn else { return };
         self.account(node, slot);
         let interface = &mut self.nodes[node];
         interface.last = subaction;
@@ -43,70 +40,69 @@ impl Ring {
                 self.outcomes.push(Outcome::Space { at: self.spec.time(slot), node: record.packet.from, subaction });
             }
         }
+        interface.choose(self.spec.transmission);
         interface.stream.start(slot, record.symbols);
         interface.own_ends = interface.stream.free_at;
-        interface.flow.inserted[0] += 1;
-        self.statistics.nodes[node].count_transmission(
+        interface.flow.inserted[0] += u64::from(record.symbols);
+        self.statistics[node].count_transmission(
             &record.packet,
             record.symbols,
             &self.spec,
             retransmitted.is_none(),
         );
         self.recall(node);
+        self.nodes[node].follow();
         self.send(node, Mark::send(slot, id, &record.packet, record.symbols));
     }
 
     /// The multiplexor of `node` sends a change. The nodes downstream pass it on ahead of time, up to one that takes it or may
     /// still do something of its own before.
+    #[inline]
     pub(super) fn send(&mut self, node: usize, mark: Mark) {
+        if mark.is_packet() { self.carry::<true>(node, mark) } else { self.carry::<false>(node, mark) }
+    }
+
+    /// The same for packets or for idles.
+    fn carry<const PACKET: bool>(&mut self, node: usize, mark: Mark) {
         let (mut node, mut mark) = (node, mark);
+        let until = self.clock + self.reach;
         loop {
-            self.count(node, &mark);
+            #[cfg(test)]
+            self.record(node, mark);
             node = self.next(node);
             mark.slot += self.hop;
-            if self.nodes[node].link.holds(LONG_HELD) {
-                self.catch_up(node, self.clock);
-            }
             let interface = &mut self.nodes[node];
-            let link = &mut interface.link;
-            if !link.is_passed() {
-                return link.push(mark);
+            if PACKET {
+                interface.flow.count(&mark);
             }
-            if !link.has_passed() {
-                interface.ahead = interface.stream;
-            }
-            let is_quiet = interface.waiting == 0 && !interface.ahead.is_busy && interface.echo_taken == NEVER;
-            if !is_quiet || mark.is_for(node) || self.fault.is_some() || mark.slot > self.clock + AHEAD {
-                link.push(mark);
-                let Passing::Sends(sent) = self.pass_first(node, mark) else { return };
+            if !interface.passes(node, &mark, until) {
+                let Some(sent) = self.hold(node, mark) else { return };
                 mark = sent;
                 continue;
             }
-            let goes_on = match mark.change {
-                Change::Stop => interface.ahead.stop(mark.slot),
-                Change::Go => interface.ahead.go(mark.slot),
-                _ => {
-                    interface.flow.arrived[usize::from(mark.is_echo())] += 1;
-                    interface.ahead.pass_by(mark.slot, mark.symbols);
-                    true
-                }
+            let goes_on = if PACKET {
+                interface.ahead.pass_by(mark.slot, mark.symbols());
+                true
+            } else {
+                interface.ahead.pass_idle(&mark)
             };
-            link.push_passed(mark, goes_on);
+            interface.link.push_passed(mark, goes_on);
             if !goes_on {
                 return;
             }
         }
     }
 
-    /// The change of `mark` leaves `node`.
-    #[inline]
-    fn count(&mut self, node: usize, mark: &Mark) {
-        if mark.symbols > 0 {
-            self.nodes[node].flow.sent[usize::from(mark.is_echo())] += 1;
-            self.statistics.nodes[node].count_symbols(mark.subaction, mark.symbols, mark.is_echo());
+    /// A change comes to a link whose node may have other things to do than to pass it on. Returns the change that it sends for it
+    /// already.
+    fn hold(&mut self, node: usize, mark: Mark) -> Option<Mark> {
+        if self.nodes[node].link.holds(LONG_HELD) {
+            self.catch_up(node, self.clock);
         }
-        #[cfg(test)]
-        self.record(node, *mark);
+        let link = &mut self.nodes[node].link;
+        let is_first = link.is_passed();
+        link.push(mark);
+        if is_first && let Passing::Sends(sent) = self.pass_first(node, mark) { Some(sent) } else { None }
     }
 
     /// Passes on what comes in to `node`, up to a change that it takes or before which it may still do something of its own.
@@ -126,23 +122,21 @@ impl Ring {
     /// While the multiplexor is busy, the way of what comes in follows from what came before. A node that waits for a go bit does
     /// nothing before it comes. A node without anything to send passes everything on, and takes it back if it gets something.
     fn pass_first(&mut self, node: usize, mark: Mark) -> Passing {
-        let is_early = mark.slot > self.clock && (self.fault.is_some() || mark.slot > self.clock + AHEAD);
-        if mark.is_for(node) || is_early {
+        let is_own = mark.is_for(node);
+        if is_own | ((mark.slot > self.clock) & (mark.slot > self.clock + self.reach)) {
             // The end of an echo is the first slot in which anything depends on it.
-            let symbols = if mark.is_for(node) && mark.is_echo() { Slot::from(mark.symbols) } else { 0 };
+            let symbols = if is_own && mark.is_echo() { Slot::from(mark.symbols()) } else { 0 };
             self.wheel.set(mark.slot + symbols, node);
             return Passing::Held;
         }
-        let waits = self.nodes[node].waits(self.spec.transmission);
-        if self.nodes[node].echo_taken != NEVER {
+        let interface = &self.nodes[node];
+        let waits = interface.turn.is_some();
+        let is_busy = interface.ahead.is_busy;
+        let acts_at = if is_busy { interface.ahead.free_at } else { interface.ahead.may_start };
+        if (interface.echo_taken != NEVER) | ((acts_at <= mark.slot) & (is_busy | waits)) {
             return Passing::Held;
         }
-        let ahead = self.ahead(node);
-        let acts_at = if ahead.is_busy { ahead.free_at } else { ahead.may_start };
-        if acts_at <= mark.slot && (ahead.is_busy || waits) {
-            return Passing::Held;
-        }
-        let passing = self.pass(node, &mark);
+        let passing = if mark.is_packet() { self.pass_packet(node, &mark) } else { self.pass_idle(node, &mark) };
         let ahead = &self.nodes[node].ahead;
         if waits && !ahead.is_busy && ahead.may_start != NEVER {
             self.wheel.set(ahead.may_start, node);
@@ -150,61 +144,43 @@ impl Ring {
         passing
     }
 
-    /// `node` passes on `mark`, the first change that it has not passed on yet.
+    /// An idle with another go bit leaves the stripper for the multiplexor.
     #[inline]
-    fn pass(&mut self, node: usize, mark: &Mark) -> Passing {
-        let Mark { slot, change, .. } = *mark;
-        let ahead = &mut self.nodes[node].ahead;
-        let goes_on = match change {
-            Change::Send(_) | Change::Echo(_) | Change::Reply(_) => return self.pass_packet(node, mark),
-            Change::Stop => ahead.stop(slot),
-            Change::Go => ahead.go(slot),
-        };
-        self.nodes[node].link.pass(u8::from(goes_on), 0);
+    fn pass_idle(&mut self, node: usize, mark: &Mark) -> Passing {
+        let interface = &mut self.nodes[node];
+        let goes_on = interface.ahead.pass_idle(mark);
+        interface.link.pass(u16::from(goes_on), 0);
         if goes_on { Passing::Sends(*mark) } else { Passing::Absorbed }
     }
 
     /// A packet leaves the stripper for the multiplexor: at once onto the link, or into the bypass FIFO.
     #[inline]
     fn pass_packet(&mut self, node: usize, mark: &Mark) -> Passing {
-        let Mark { slot, symbols, mut change, .. } = *mark;
         let interface = &mut self.nodes[node];
-        let leaves = interface.ahead.pass_packet(slot, symbols);
-        let delay = leaves - slot;
-        match change {
-            Change::Reply(id) => {
-                change = Change::Echo(id);
-                interface.flow.inserted[1] += 1;
-                self.statistics.nodes[node].inserted += u64::from(symbols);
-            }
-            Change::Echo(_) => interface.flow.arrived[1] += 1,
-            _ => interface.flow.arrived[0] += 1,
+        let leaves = interface.ahead.pass_packet(mark.slot, mark.symbols());
+        let delay = leaves - mark.slot;
+        let mut sent = *mark;
+        if mark.change() == Change::Reply {
+            sent = mark.echo(&self.records.get(mark.id()).packet);
+            interface.flow.inserted[1] += u64::from(mark.symbols());
+            self.statistics[node].inserted += u64::from(mark.symbols());
         }
         if delay == 0 {
-            self.nodes[node].link.pass(1, 0);
-            return Passing::Sends(Mark { change, ..*mark });
+            interface.link.pass(1, 0);
+            return Passing::Sends(sent);
         }
         debug_assert!(delay <= Slot::from(self.spec.buffers.bypass), "the bypass FIFO has space");
-        self.nodes[node].link.pass(2, delay as u16);
-        let statistics = &mut self.statistics.nodes[node];
+        interface.link.pass(2, delay as u16);
+        let statistics = &mut self.statistics[node];
         statistics.bypassed += 1;
-        statistics.bypass_occupancy += Slot::from(symbols) * delay;
+        statistics.bypass_occupancy += Slot::from(mark.symbols()) * delay;
         statistics.bypass_delay += delay;
         self.send(node, Mark::idle(leaves - 1, Change::Stop));
         if self.strikes(LinkFault::DroppedInBypass) {
             return Passing::Absorbed;
         }
-        Passing::Sends(Mark { slot: leaves, change, ..*mark })
-    }
-
-    /// The multiplexor of `node` behind all that it has passed on ahead of time.
-    #[inline]
-    pub(super) fn ahead(&mut self, node: usize) -> &mut Stream {
-        let interface = &mut self.nodes[node];
-        if !interface.link.has_passed() {
-            interface.ahead = interface.stream;
-        }
-        &mut interface.ahead
+        sent.slot = leaves;
+        Passing::Sends(sent)
     }
 
     #[inline]
@@ -218,8 +194,9 @@ impl Ring {
         let stream = &mut self.nodes[node].stream;
         let bypass_from = stream.bypass_from;
         let goes = stream.end_busy(slot);
+        self.nodes[node].follow();
         if bypass_from != NEVER {
-            self.statistics.nodes[node].bypass_in_use += slot - bypass_from;
+            self.statistics[node].bypass_in_use += slot - bypass_from;
         }
         if !goes {
             self.send(node, Mark::idle(slot, Change::Stop));
@@ -243,7 +220,7 @@ impl Ring {
             return;
         }
         while let Some(mark) = self.nodes[node].link.take_passed(end) {
-            if mark.symbols > 0 && !self.nodes[node].stream.is_busy {
+            if mark.is_packet() && !self.nodes[node].stream.is_busy {
                 self.account(node, mark.slot);
             }
             self.nodes[node].stream.pass(&mark);
@@ -255,7 +232,7 @@ impl Ring {
     fn recall(&mut self, node: usize) {
         let (mut node, mut count) = (node, 0);
         while let Some(mark) = self.nodes[node].link.unpass() {
-            count += u32::from(mark.outputs);
+            count += mark.outputs();
             self.unpass(node, &mark);
         }
         while count > 0 {
@@ -264,10 +241,12 @@ impl Ring {
             let mut has_changed = false;
             for _ in 0..sent {
                 let (mark, was_passed) = self.nodes[next].link.unsend();
-                self.uncount(node, &mark);
+                self.nodes[next].flow.uncount(&mark);
+                #[cfg(test)]
+                self.unrecord(node, mark.slot - self.hop);
                 if was_passed {
                     has_changed = true;
-                    count += u32::from(mark.outputs);
+                    count += mark.outputs();
                     self.unpass(next, &mark);
                 }
             }
@@ -294,32 +273,18 @@ impl Ring {
         }
     }
 
-    /// The change of `mark` has not left `node` after all.
-    fn uncount(&mut self, node: usize, mark: &Mark) {
-        if mark.symbols > 0 {
-            self.nodes[node].flow.sent[usize::from(mark.is_echo())] -= 1;
-            self.statistics.nodes[node].uncount_symbols(mark.subaction, mark.symbols, mark.is_echo());
-        }
-        #[cfg(test)]
-        self.unrecord(node, mark.slot - self.hop);
-    }
-
     /// `node` has not passed on `mark` after all.
     fn unpass(&mut self, node: usize, mark: &Mark) {
-        let (flow, statistics) = (&mut self.nodes[node].flow, &mut self.statistics.nodes[node]);
-        match mark.change {
-            Change::Send(_) => flow.arrived[0] -= 1,
-            Change::Echo(_) => flow.arrived[1] -= 1,
-            Change::Reply(_) => {
-                flow.inserted[1] -= 1;
-                statistics.inserted -= u64::from(mark.symbols);
-            }
-            Change::Stop | Change::Go => {}
+        let statistics = &mut self.statistics[node];
+        let symbols = u64::from(mark.symbols());
+        if mark.change() == Change::Reply {
+            self.nodes[node].flow.inserted[1] -= symbols;
+            statistics.inserted -= symbols;
         }
-        if mark.delay > 0 {
+        if mark.delay() > 0 {
             statistics.bypassed -= 1;
-            statistics.bypass_occupancy -= u64::from(mark.symbols) * u64::from(mark.delay);
-            statistics.bypass_delay -= u64::from(mark.delay);
+            statistics.bypass_occupancy -= symbols * u64::from(mark.delay());
+            statistics.bypass_delay -= u64::from(mark.delay());
         }
     }
 }

@@ -145,7 +145,7 @@ impl RingSpec {
     /// # Errors
     /// The first rule that the description breaks.
     pub fn check(&self) -> Result<(), SpecError> {
-        if self.nodes == 0 || self.nodes > 1 << 16 {
+        if self.nodes == 0 || self.nodes >= 1 << 16 {
             return Err(SpecError::Nodes(self.nodes));
         }
         if self.symbol == Duration::ZERO {
@@ -261,7 +261,7 @@ impl RingSpec {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum SpecError {
     /// The number of nodes is zero or cannot be addressed.
-    #[error("a ring of {0} nodes: 1 to 65536 are possible")]
+    #[error("a ring of {0} nodes: 1 to 65535 are possible")]
     Nodes(u32),
     /// Symbols take no time.
     #[error("symbols that take no time: the symbol time is at least 1 ps")]

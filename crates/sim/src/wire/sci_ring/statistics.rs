@@ -2,7 +2,7 @@
 
 use units::Duration;
 
-use super::packet::{Format, Packet, Subaction};
+use super::packet::{Format, Packet};
 use super::spec::{RingSpec, Slot};
 
 /// The obstacle before which packets wait in the output buffers and active buffers of a node.
@@ -80,18 +80,6 @@ impl NodeStatistics {
     }
 
     #[inline]
-    pub(super) fn count_symbols(&mut self, subaction: Subaction, symbols: u16, is_echo: bool) {
-        let count = if is_echo { &mut self.echoes } else { &mut self.sends };
-        count[subaction as usize] += u64::from(symbols);
-    }
-
-    /// The opposite of [`Self::count_symbols`].
-    pub(super) fn uncount_symbols(&mut self, subaction: Subaction, symbols: u16, is_echo: bool) {
-        let count = if is_echo { &mut self.echoes } else { &mut self.sends };
-        count[subaction as usize] -= u64::from(symbols);
-    }
-
-    #[inline]
     pub(super) fn count_transmission(&mut self, packet: &Packet, symbols: u32, spec: &RingSpec, is_first: bool) {
         self.transmitted += 1;
         self.retransmitted += u64::from(!is_first);
@@ -121,8 +109,8 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    pub(super) fn new(spec: &RingSpec) -> Self {
-        Self { nodes: vec![NodeStatistics::default(); spec.nodes as usize], symbol: spec.symbol }
+    pub(super) fn new(nodes: Vec<NodeStatistics>, symbol: Duration) -> Self {
+        Self { nodes, symbol }
     }
 
     fn mean(&self, count: impl Fn(&NodeStatistics) -> u64) -> f64 {

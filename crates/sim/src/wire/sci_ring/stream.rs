@@ -130,13 +130,19 @@ impl Stream {
         goes_on
     }
 
+    /// The idle of `mark` comes. Returns whether it goes on.
+    #[inline]
+    pub(super) fn pass_idle(&mut self, mark: &Mark) -> bool {
+        if mark.change() == Change::Stop { self.stop(mark.slot) } else { self.go(mark.slot) }
+    }
+
     /// The change of `mark` comes.
     #[inline]
     pub(super) fn pass(&mut self, mark: &Mark) {
-        match mark.change {
-            Change::Send(_) | Change::Echo(_) | Change::Reply(_) => _ = self.pass_packet(mark.slot, mark.symbols),
-            Change::Stop => _ = self.stop(mark.slot),
-            Change::Go => _ = self.go(mark.slot),
+        if mark.is_packet() {
+            self.pass_packet(mark.slot, mark.symbols());
+        } else {
+            self.pass_idle(mark);
         }
     }
 }

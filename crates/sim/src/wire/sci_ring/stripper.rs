@@ -10,13 +10,12 @@ impl Ring {
     #[inline]
     pub(super) fn arrive(&mut self, node: usize, id: u32, slot: Slot) {
         let record = self.records.get_mut(id);
-        self.nodes[node].flow.arrived[0] += 1;
         let interface = &mut self.nodes[node];
-        interface.flow.stripped[0] += 1;
+        interface.flow.stripped[0] += u64::from(record.symbols);
         let admitted = interface.intakes[record.packet.subaction as usize].admit(record.symbols, record.generation);
         record.accepted = admitted.is_ok();
         let (packet, symbols) = (record.packet, Slot::from(record.symbols));
-        let statistics = &mut self.statistics.nodes[node];
+        let statistics = &mut self.statistics[node];
         match admitted {
             Ok(()) => {
                 statistics.accepted += 1;
@@ -36,16 +35,17 @@ impl Ring {
 
     /// An echo arrives at the sender of its packet, which takes it and leaves idles like those before.
     #[inline]
-    pub(super) fn arrive_echo(&mut self, node: usize, id: u32, slot: Slot) {
+    pub(super) fn arrive_echo(&mut self, node: usize, mark: &Mark) {
         let interface = &mut self.nodes[node];
-        interface.flow.arrived[1] += 1;
-        interface.flow.stripped[1] += 1;
-        let end = slot + Slot::from(self.spec.sizes.echo);
-        interface.echo_ends = (end - 1, id);
+        let (slot, symbols) = (mark.slot, Slot::from(mark.symbols()));
+        interface.flow.stripped[1] += symbols;
+        let end = slot + symbols;
+        interface.echo_ends = (end - 1, mark.id());
         interface.echo_taken = end;
         if interface.stream.go_from >= slot {
             // The idles behind it have the go bit unless a stop idle comes.
             interface.stream.go_from = end;
+            interface.follow();
         }
     }
 
@@ -57,14 +57,16 @@ impl Ring {
             && mark.slot == slot
         {
             interface.link.take();
-            if mark.change == Change::Stop && interface.stream.end_go(slot) {
-                self.send(node, Mark::idle(slot, Change::Stop));
-            } else if mark.change == Change::Go && interface.stream.go(slot) {
-                self.send(node, Mark::idle(slot, Change::Go));
+            let stream = &mut interface.stream;
+            let goes_on = if mark.change() == Change::Stop { stream.end_go(slot) } else { stream.go(slot) };
+            interface.follow();
+            if goes_on {
+                self.send(node, Mark::idle(slot, mark.change()));
             }
         }
-        let stream = &mut self.nodes[node].stream;
-        if stream.go_from == slot && stream.pass_go(slot) {
+        let interface = &mut self.nodes[node];
+        if interface.stream.go_from == slot && interface.stream.pass_go(slot) {
+            interface.follow();
             self.send(node, Mark::idle(slot, Change::Go));
         }
     }
@@ -79,13 +81,16 @@ impl Ring {
         if !record.accepted {
             self.records.push(&mut output.busied, id);
             self.nodes[node].waiting += 1;
+        }
+        self.nodes[node].choose(self.spec.transmission);
+        if !record.accepted {
             return;
         }
         self.records.remove(id);
         let delay = ended - record.entered;
         let on_ring = RingSpec { nodes: self.places[node].length, ..self.spec };
         let unloaded = on_ring.static_slots(record.packet.from, record.packet.to, record.symbols);
-        self.statistics.nodes[node].count_round_trip(delay, unloaded);
+        self.statistics[node].count_round_trip(delay, unloaded);
         let (at, round_trip) = (self.spec.time(ended), self.spec.symbol * delay);
         self.outcomes.push(Outcome::Acknowledged { at, packet: record.packet, round_trip });
     }

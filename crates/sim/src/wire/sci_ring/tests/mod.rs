@@ -99,11 +99,11 @@ impl Model for Ring {
 impl Ring {
     /// Notes a change on the link that leaves `node`.
     pub(super) fn record(&mut self, node: usize, mark: Mark) {
-        let packet = match mark.change {
-            Change::Send(id) | Change::Echo(id) => Some(self.records.get(id).packet),
-            Change::Reply(_) | Change::Stop | Change::Go => None,
+        let packet = match mark.change() {
+            Change::Send | Change::Echo => Some(self.records.get(mark.id()).packet),
+            Change::Reply | Change::Stop | Change::Go => None,
         };
-        self.trace.push((node, mark.slot, mark.change, packet));
+        self.trace.push((node, mark.slot, mark.change(), packet));
     }
 
     /// Forgets a change that was noted ahead of time.
@@ -120,9 +120,9 @@ impl Ring {
             assert!(symbols.len() as Slot <= slot, "{change:?} in slot {slot} begins within a packet");
             symbols.resize(slot as usize, Symbol::Idle { go });
             let (count, echo) = match change {
-                Change::Send(_) => (self.spec.sizes.of(packet.unwrap().format), false),
-                Change::Echo(_) => (self.spec.sizes.echo, true),
-                Change::Reply(_) | Change::Stop | Change::Go => (0, false),
+                Change::Send => (self.spec.sizes.of(packet.unwrap().format), false),
+                Change::Echo => (self.spec.sizes.echo, true),
+                Change::Reply | Change::Stop | Change::Go => (0, false),
             };
             go = change != Change::Stop;
             symbols.extend((0..count).map(|index| Symbol::Packet { packet: packet.unwrap(), id: 0, echo, index }));
