@@ -121,8 +121,11 @@ impl Interface {
             let outstanding = if transmission == PassTransmission::One { all } else { output.outstanding };
             outstanding < transmission.of_each() && !(output.busied.is_empty() && output.fresh.is_empty())
         };
-        self.turn =
-            if self.waiting == 0 { None } else { [self.last.other(), self.last].into_iter().find(|&subaction| can(subaction)) };
+        self.turn = if self.waiting == 0 {
+            None
+        } else {
+            [self.last.other(), self.last].into_iter().find(|&subaction| can(subaction))
+        };
     }
 
     /// Whether the node, which is `node`, does nothing but pass on `mark`, which comes behind all others, if that is not later than

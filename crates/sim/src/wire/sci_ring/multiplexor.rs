@@ -44,12 +44,7 @@ impl Ring {
         interface.stream.start(slot, record.symbols);
         interface.own_ends = interface.stream.free_at;
         interface.flow.inserted[0] += u64::from(record.symbols);
-        self.statistics[node].count_transmission(
-            &record.packet,
-            record.symbols,
-            &self.spec,
-            retransmitted.is_none(),
-        );
+        self.statistics[node].count_transmission(&record.packet, record.symbols, &self.spec, retransmitted.is_none());
         self.recall(node);
         self.nodes[node].follow();
         self.send(node, Mark::send(slot, id, &record.packet, record.symbols));
