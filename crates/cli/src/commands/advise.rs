@@ -41,7 +41,7 @@ pub struct AdviseCommand {
     /// The program.
     #[arg(value_name = "PROGRAM", required_unless_present = "command")]
     program: Option<String>,
-    /// What is tried: placement, memory-mode, prefetchers, threads [default: all].
+    /// Kinds of settings to try: placement, memory-mode, prefetchers, threads [default: all].
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = dimension)]
     only: Vec<Dimension>,
     /// Runs at a time [default: one a core].

@@ -37,7 +37,7 @@ pub struct FortranCommand {
 
 #[derive(Args, Debug)]
 struct Line {
-    /// What the compiler would be told.
+    /// The arguments of the compiler.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
     arguments: Vec<OsString>,
 }

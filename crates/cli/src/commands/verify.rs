@@ -86,7 +86,7 @@ pub struct VerifyCommand {
     output: OutputFlags,
 }
 
-/// What processors do, besides evicting.
+/// Operations of processors, besides evictions.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Accesses {
     /// Loads and stores.

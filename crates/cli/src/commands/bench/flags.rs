@@ -140,7 +140,7 @@ enum OrderName {
     PageLocal,
 }
 
-/// What only a real computer has.
+/// Flags for real computers alone.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "This computer only")]
 pub(super) struct HostFlags {

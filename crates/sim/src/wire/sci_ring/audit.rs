@@ -11,23 +11,15 @@ use super::spec::NEVER;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum Imbalance {
     /// A node or the link to it loses packets or makes some.
-    #[error(
-        "node {node} has got {received} symbols of {what}, {held} of which it holds, inserted {inserted} and taken {taken}, and sent {sent}"
-    )]
+    #[error("node {node} should have sent {expected} symbols of {what}, and has sent {sent}")]
     Interface {
         /// The node.
         node: NodeId,
         /// Sends or echoes.
         what: &'static str,
-        /// Symbols sent to it.
-        received: u64,
-        /// Those on the link and not passed on.
-        held: u64,
-        /// Symbols of its own.
-        inserted: u64,
-        /// Symbols that its stripper has taken.
-        taken: u64,
-        /// Symbols sent by it.
+        /// Symbols sent to it and inserted by it, less those that its stripper has taken and those that it has not passed on.
+        expected: u64,
+        /// Symbols sent.
         sent: u64,
     },
     /// A stripper does not make an echo of every packet that it takes.
@@ -81,10 +73,9 @@ impl Ring {
             let [received, sent] = [flow, next].map(|flow| flow.on_link[kind].iter().sum::<u64>());
             let marks = self.held(index).filter(|mark| mark.change() == change);
             let held = marks.map(|mark| u64::from(mark.symbols())).sum::<u64>();
-            let (inserted, taken) = (flow.inserted[kind], flow.stripped[kind]);
-            if received + inserted != held + taken + sent {
-                let node = NodeId(index as u16);
-                return Err(Imbalance::Interface { node, what, received, held, inserted, taken, sent });
+            let expected = (received + flow.inserted[kind]).wrapping_sub(flow.stripped[kind] + held);
+            if expected != sent {
+                return Err(Imbalance::Interface { node: NodeId(index as u16), what, expected, sent });
             }
         }
         Ok(())
