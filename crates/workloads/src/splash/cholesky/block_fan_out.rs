@@ -2,15 +2,13 @@
 //! blocks above. A completed block is sent to the threads in its row and its column of their grid; each makes the products of its own
 //! blocks as their factors come, and completes a block when all products are subtracted and the diagonal block of its panel is there.
 
-use super::TASK;
 use super::blocks::{Blocks, Name};
 use super::descriptors::Descriptors;
 use super::panels::Panels;
 use super::products::Factor;
 use super::symbolic::Symbolic;
+use super::task_lists::{Own, TaskLists};
 use super::updates::{Update, Updates};
-use crate::Blocks as Lines;
-use crate::parallel::{Array, Locks};
 use crate::program::{RegionPlan, Shape};
 use crate::thread::Thread;
 
@@ -26,14 +24,16 @@ enum Message {
 const PART: u32 = 1 << 31;
 
 impl Message {
-    fn packed(self) -> (u32, u32) {
-        match self {
+    fn packed(self) -> u64 {
+        let (first, second) = match self {
             Self::Block((panel, block)) => (panel as u32, block as u32),
             Self::Part(subtree, (lower, upper)) => (PART | subtree as u32, (lower as u32) << 16 | upper as u32),
-        }
+        };
+        u64::from(first) | u64::from(second) << 32
     }
 
-    fn from((first, second): (u32, u32)) -> Self {
+    fn from(word: u64) -> Self {
+        let (first, second) = (word as u32, (word >> 32) as u32);
         if first & PART == 0 {
             Self::Block((first as usize, second as usize))
         } else {
@@ -42,14 +42,11 @@ impl Message {
     }
 }
 
-/// The queues of all threads: of each, how many messages were put in, in a line of its own, and these. None is taken out of memory: there
-/// is room for all that will ever come.
+/// The queues of all threads.
 pub struct BlockQueues<'r, R> {
-    region: &'r R,
-    lines: Lines,
-    locks: Locks<'r, R>,
+    lists: TaskLists<'r, R>,
     /// How many messages each thread receives.
-    counts: Vec<usize>,
+    received: Vec<usize>,
 }
 
 /// The regions of the program besides queues, as threads use them.
@@ -62,23 +59,21 @@ pub struct Parts<'r, R> {
     pub contributed: &'r R,
 }
 
-/// How many messages each thread receives.
-fn counts(shape: &Shape, symbolic: &Symbolic, blocks: &Blocks, updates: &Updates) -> Vec<usize> {
-    let mut counts = vec![0; shape.threads()];
+/// How many messages each thread sends, and how many it receives.
+fn counts(shape: &Shape, symbolic: &Symbolic, blocks: &Blocks, updates: &Updates) -> [Vec<usize>; 2] {
+    let (mut sent, mut received) = (vec![0; shape.threads()], vec![0; shape.threads()]);
+    let mut count = |from: usize, to: usize| {
+        sent[from] += 1;
+        received[to] += 1;
+    };
     for name in blocks.names() {
-        blocks.receivers(name).for_each(|thread| counts[thread] += 1);
+        blocks.receivers(name).for_each(|thread| count(blocks.owner(name), thread));
     }
     for update in &updates.of {
         let parts = blocks.parts(&symbolic.panels[update.root].changes);
-        parts.for_each(|(_, _, target)| counts[blocks.owner(target)] += 1);
+        parts.for_each(|(_, _, target)| count(update.owner, blocks.owner(target)));
     }
-    counts
-}
-
-/// Room for the messages of the thread that receives most.
-fn lines(shape: &Shape, counts: &[usize]) -> Lines {
-    let most = counts.iter().copied().max().unwrap_or(0);
-    Lines::new(shape, 1 + most.div_ceil(shape.line_words))
+    [sent, received]
 }
 
 /// Blocks of a panel of the factor that a thread has received.
@@ -95,60 +90,32 @@ struct Worker<'w, 'r, T: Thread> {
     parts: &'w Parts<'r, T::Region>,
     number: usize,
     here: Vec<Here>,
+    own: Own,
     thread: &'w mut T,
 }
 
 impl<'r, R> BlockQueues<'r, R> {
-    /// The region of the queues, each on the node of its thread.
+    /// The region of the queues.
     pub fn plan(shape: &Shape, symbolic: &Symbolic, blocks: &Blocks, updates: &Updates) -> RegionPlan {
-        lines(shape, &counts(shape, symbolic, blocks, updates)).plan(shape.homes.iter().copied())
+        TaskLists::<R>::plan(shape, &counts(shape, symbolic, blocks, updates)[0])
     }
 
-    /// The queues in `region`, with locks in `locks`.
-    pub fn new(shape: &Shape, parts: &Parts<'r, R>, region: &'r R, locks: &'r R) -> Self {
+    /// The queues in `region`, whose locks draw tickets in `tickets`.
+    pub fn new(shape: &Shape, parts: &Parts<'r, R>, region: &'r R, tickets: &'r R) -> Self {
         let Parts { panels, factor, updates, .. } = parts;
-        let counts = counts(shape, panels.symbolic, factor.blocks, updates);
-        let locks = Locks::new(shape, locks, shape.threads());
-        Self { region, lines: lines(shape, &counts), locks, counts }
-    }
-
-    fn count_at(&self, owner: usize) -> usize {
-        self.lines.word(owner, 0)
-    }
-
-    fn messages(&self, owner: usize) -> Array<'r, R, (u32, u32)> {
-        Array::from(self.region, self.lines.word(owner, 1))
-    }
-
-    fn put<T: Thread<Region = R>>(&self, owner: usize, message: Message, thread: &mut T) {
-        self.locks.critical(thread, owner, |thread| {
-            let count = thread.load(self.region, self.count_at(owner));
-            self.messages(owner).store(thread, count as usize, message.packed());
-            thread.instructions(TASK);
-            thread.store_release(self.region, self.count_at(owner), count + 1);
-        });
+        let [sent, received] = counts(shape, panels.symbolic, factor.blocks, updates);
+        Self { lists: TaskLists::new(shape, &sent, region, tickets), received }
     }
 
     /// Does a thread's part: its subtrees, and what its messages ask for, until it has received all.
     pub fn factor<T: Thread<Region = R>>(&self, parts: &Parts<'r, R>, thread: &mut T) {
         let number = thread.number();
         let here = vec![Here::default(); parts.factor.blocks.of.len()];
-        let mut worker = Worker { queues: self, parts, number, here, thread };
+        let mut worker = Worker { queues: self, parts, number, here, own: Own::default(), thread };
         worker.complete_subtrees();
         worker.complete_first();
-        let (mut taken, mut count) = (0, 0);
-        while taken < self.counts[number] {
-            if taken as u64 == count {
-                count = worker.thread.load_acquire(self.region, self.count_at(number));
-            }
-            if taken as u64 == count {
-                count = worker.thread.await_change(self.region, self.count_at(number), count);
-                continue;
-            }
-            let message = Message::from(self.messages(number).load(worker.thread, taken));
-            taken += 1;
-            worker.thread.instructions(TASK);
-            match message {
+        for _ in 0..self.received[number] {
+            match Message::from(self.lists.take(&mut worker.own, worker.thread)) {
                 Message::Block(name) => worker.receive(name),
                 Message::Part(subtree, changes) => worker.receive_part(subtree, changes),
             }
@@ -173,7 +140,7 @@ impl<T: Thread> Worker<'_, '_, T> {
             }
             for (lower, upper, target) in factor.blocks.parts(&panels.symbolic.panels[update.root].changes) {
                 let owner = factor.blocks.owner(target);
-                self.queues.put(owner, Message::Part(subtree, (lower, upper)), self.thread);
+                self.send(owner, Message::Part(subtree, (lower, upper)));
             }
         }
     }
@@ -257,8 +224,12 @@ impl<T: Thread> Worker<'_, '_, T> {
             _ => self.parts.factor.solve(name, self.thread),
         }
         for receiver in self.parts.factor.blocks.receivers(name) {
-            self.queues.put(receiver, Message::Block(name), self.thread);
+            self.send(receiver, Message::Block(name));
         }
+    }
+
+    fn send(&mut self, to: usize, message: Message) {
+        self.queues.lists.put(to, message.packed(), &mut self.own, self.thread);
     }
 }
 

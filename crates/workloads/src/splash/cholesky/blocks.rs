@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use super::domains::Domains;
+use super::pool::Pool;
 use super::symbolic::Symbolic;
 use super::updates::Updates;
 use crate::parallel::thread_grid;
@@ -43,8 +44,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// The blocks of a factor. Those of a thread follow each other on pages of their own, from word `first` on, and each begins a
-    /// line.
+    /// The blocks of a factor. Those of a thread are on pages of its own, from word `first` on, as an allocator gives them ([`Pool`]).
     pub fn new(shape: &Shape, symbolic: &Symbolic, domains: &Domains, updates: &Updates, first: usize) -> Self {
         let shared = |panel: usize| domains.owner(panel).is_none();
         let of = symbolic.panels.iter().enumerate().map(|(number, panel)| {
@@ -73,18 +73,12 @@ impl Blocks {
     }
 
     fn place(&mut self, shape: &Shape, symbolic: &Symbolic) {
-        let mut own = vec![Vec::new(); shape.threads()];
+        let mut pools = vec![Pool::default(); shape.threads()];
+        self.end = self.end.next_multiple_of(shape.page_words);
         for name in self.names() {
-            own[self.owner(name)].push(name);
-        }
-        for names in own {
-            self.end = self.end.next_multiple_of(shape.page_words);
-            for (panel, number) in names {
-                let block = &mut self.of[panel][number];
-                block.first = self.end;
-                let numbers = block.places.len() * symbolic.panels[panel].columns.len();
-                self.end += numbers.next_multiple_of(shape.line_words);
-            }
+            let numbers = self.block(name).places.len() * symbolic.panels[name.0].columns.len();
+            let first = pools[self.owner(name)].allocate(numbers, &mut self.end, shape.page_words);
+            self.of[name.0][name.1].first = first;
         }
     }
 

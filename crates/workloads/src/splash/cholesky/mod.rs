@@ -9,9 +9,11 @@ mod fan_out;
 mod mesh;
 mod owners;
 mod panels;
+mod pool;
 mod products;
 mod symbolic;
 mod system;
+mod task_lists;
 mod updates;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,6 +29,7 @@ use panels::{Layout, Panels};
 use products::Factor;
 use symbolic::{Cutting, Fit, Symbolic};
 use system::System;
+use task_lists::TaskLists;
 use updates::Updates;
 
 use crate::parallel::{Locks, Share};
@@ -203,17 +206,20 @@ impl Program for Cholesky {
         let Structure { symbolic, domains, layout, blocks } = self.structure(shape);
         let (words, queues, locks) = match (&blocks, self.fans_out()) {
             (Some((blocks, updates)), _) => {
-                (blocks.end, BlockQueues::<()>::plan(shape, &symbolic, blocks, updates), shape.threads())
+                let queues = BlockQueues::<()>::plan(shape, &symbolic, blocks, updates);
+                (blocks.end, queues, TaskLists::<()>::ticket_plan(shape))
             }
-            (None, true) => (layout.words, Tasks::<()>::plan(shape, &symbolic), Tasks::<()>::locks(&symbolic)),
-            (None, false) => (layout.words, Queues::<()>::plan(shape, &symbolic, &layout), shape.threads()),
+            (None, true) => {
+                let locks = Locks::<()>::plan(shape, Tasks::<()>::locks(&symbolic));
+                (layout.words, Tasks::<()>::plan(shape, &symbolic), locks)
+            }
+            (None, false) => {
+                let locks = Locks::<()>::plan(shape, shape.threads());
+                (layout.words, Queues::<()>::plan(shape, &symbolic, &layout), locks)
+            }
         };
-        let mut regions = vec![
-            RegionPlan::unplaced(shape, words),
-            RegionPlan::unplaced(shape, symbolic.rows.len()),
-            queues,
-            Locks::<()>::plan(shape, locks),
-        ];
+        let mut regions =
+            vec![RegionPlan::unplaced(shape, words), RegionPlan::unplaced(shape, symbolic.rows.len()), queues, locks];
         if self.schedule >= 2 {
             regions.push(domains.plan(shape));
         }
