@@ -72,7 +72,8 @@ pub(super) struct Interface {
     pub(super) last: Subaction,
     /// Packets that wait for their first transmission or another.
     pub(super) waiting: u32,
-    /// The subaction of the next packet, if there is one that may be sent.
+    /// The subaction of the next packet, if there is one that may be sent ([`Self::choose`]): it is looked for at every change on the
+    /// link, and changes with packets alone.
     pub(super) turn: Option<Subaction>,
     pub(super) outputs: [Output; 2],
     pub(super) intakes: [Intake; 2],

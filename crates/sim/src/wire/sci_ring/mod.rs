@@ -130,8 +130,6 @@ pub struct Ring {
     has_space: bool,
     /// By node, all counts but those of links, which [`Interface`] holds.
     statistics: Vec<NodeStatistics>,
-    /// The most slots ahead of time in which a packet is passed on; none while a fault is planted.
-    reach: Slot,
     /// The planted fault, and the occasions before it strikes.
     fault: Option<(LinkFault, u32)>,
     /// All changes on links.
@@ -177,7 +175,6 @@ impl Ring {
             outcomes: Vec::new(),
             has_space: false,
             statistics: vec![NodeStatistics::default(); count],
-            reach: AHEAD,
             fault: None,
             #[cfg(test)]
             trace: Vec::new(),
@@ -316,7 +313,12 @@ impl Ring {
     /// Plants a fault that strikes once, after `spared` occasions.
     pub fn plant(&mut self, fault: LinkFault, spared: u32) {
         self.fault = Some((fault, spared));
-        self.reach = 0;
+    }
+
+    /// The slot up to which changes are passed on ahead of time; none are while a fault is planted.
+    #[inline]
+    fn reach(&self) -> Slot {
+        self.clock + if self.fault.is_none() { AHEAD } else { 0 }
     }
 
     /// Whether `fault` is planted and strikes on this occasion.
@@ -331,7 +333,6 @@ impl Ring {
             return false;
         }
         self.fault = None;
-        self.reach = AHEAD;
         true
     }
 }

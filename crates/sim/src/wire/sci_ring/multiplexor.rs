@@ -60,7 +60,7 @@ impl Ring {
     /// The same for packets or for idles.
     fn carry<const PACKET: bool>(&mut self, node: usize, mark: Mark) {
         let (mut node, mut mark) = (node, mark);
-        let until = self.clock + self.reach;
+        let until = self.reach();
         loop {
             #[cfg(test)]
             self.record(node, mark);
@@ -118,7 +118,7 @@ impl Ring {
     /// nothing before it comes. A node without anything to send passes everything on, and takes it back if it gets something.
     fn pass_first(&mut self, node: usize, mark: Mark) -> Passing {
         let is_own = mark.is_for(node);
-        if is_own | ((mark.slot > self.clock) & (mark.slot > self.clock + self.reach)) {
+        if is_own | (mark.slot > self.reach()) {
             // The end of an echo is the first slot in which anything depends on it.
             let symbols = if is_own && mark.is_echo() { Slot::from(mark.symbols()) } else { 0 };
             self.wheel.set(mark.slot + symbols, node);

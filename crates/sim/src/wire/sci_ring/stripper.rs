@@ -81,11 +81,9 @@ impl Ring {
         if !record.accepted {
             self.records.push(&mut output.busied, id);
             self.nodes[node].waiting += 1;
+            return self.nodes[node].choose(self.spec.transmission);
         }
         self.nodes[node].choose(self.spec.transmission);
-        if !record.accepted {
-            return;
-        }
         self.records.remove(id);
         let delay = ended - record.entered;
         let on_ring = RingSpec { nodes: self.places[node].length, ..self.spec };

@@ -9,6 +9,7 @@ use super::products::Factor;
 use super::symbolic::Symbolic;
 use super::task_lists::{Own, TaskLists};
 use super::updates::{Update, Updates};
+use crate::parallel::{half_of, with_half};
 use crate::program::{RegionPlan, Shape};
 use crate::thread::Thread;
 
@@ -29,11 +30,11 @@ impl Message {
             Self::Block((panel, block)) => (panel as u32, block as u32),
             Self::Part(subtree, (lower, upper)) => (PART | subtree as u32, (lower as u32) << 16 | upper as u32),
         };
-        u64::from(first) | u64::from(second) << 32
+        with_half(u64::from(first), 1, second)
     }
 
     fn from(word: u64) -> Self {
-        let (first, second) = (word as u32, (word >> 32) as u32);
+        let (first, second) = (half_of(word, 0), half_of(word, 1));
         if first & PART == 0 {
             Self::Block((first as usize, second as usize))
         } else {
