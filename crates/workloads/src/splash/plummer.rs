@@ -14,6 +14,16 @@ pub fn distance(random: &mut Random) -> f64 {
     1.0 / (inside.powf(-2.0 / 3.0) - 1.0).sqrt()
 }
 
+/// The same without what is more than nine of Plummer's radii away, which SPLASH-2's programs leave out.
+pub fn near_distance(random: &mut Random) -> f64 {
+    loop {
+        let distance = distance(random);
+        if distance <= 9.0 {
+            break distance;
+        }
+    }
+}
+
 /// Speed of a body at such a distance.
 pub fn speed(distance: f64, random: &mut Random) -> f64 {
     // Fraction of the escape velocity: its density is x^2 (1 - x^2)^(7/2), less than a tenth.

@@ -142,9 +142,11 @@ fn every_pair_of_molecules_acts_once() {
 /// Two bodies and many, cells that count as one and none that do: with all bodies apart, accelerations are exact.
 #[test]
 fn bodies_are_pulled_by_all_others() {
-    for (bodies, steps, opening) in [(2, 2, 100), (3, 1, 0), (300, 2, 0), (300, 3, 50), (1000, 2, 100), (1000, 1, 200)]
+    let cases = [(2, 2, 100), (3, 1, 0), (300, 2, 0), (300, 3, 50), (1000, 2, 100), (1000, 1, 200)];
+    for ((bodies, steps, opening), (leaf, clusters)) in
+        cases.into_iter().flat_map(|case| [(1, 1), (10, 2)].map(|form| (case, form)))
     {
-        let program = Workload::Barnes(Barnes { bodies, steps, opening, leaf: 1 });
+        let program = Workload::Barnes(Barnes { bodies, steps, opening, leaf, clusters });
         let run = run(&program, &shape(THREADS, 1));
         assert_eq!((run.wrong_loads, run.check, run.unordered), (0, Ok(()), None), "{program:?}");
     }
@@ -153,12 +155,15 @@ fn bodies_are_pulled_by_all_others() {
 /// From the second step on costs are known: threads touch about equally much then.
 #[test]
 fn zones_cost_equally_much() {
-    let run = run(&Workload::Barnes(Barnes { bodies: 1000, steps: 3, opening: 50, leaf: 1 }), &shape(THREADS, 1));
+    let run = run(
+        &Workload::Barnes(Barnes { bodies: 1000, steps: 3, opening: 50, leaf: 1, clusters: 1 }),
+        &shape(THREADS, 1),
+    );
     assert_eq!(run.check, Ok(()));
-    // Five barriers a step, and that after initialisation; forces come after the fourth.
+    // Six barriers a step, and two after initialisation; forces come after the fourth.
     let loads = |step: usize| {
         let of = |references: &Vec<Reference>| {
-            let forces = |each: &&Reference| each.phase == 5 * step + 5 && each.kind == Kind::Load;
+            let forces = |each: &&Reference| each.phase == 6 * step + 6 && each.kind == Kind::Load;
             references.iter().filter(forces).count()
         };
         let counts: Vec<usize> = run.references.iter().map(of).collect();

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use crate::Blocks;
 use crate::program::Shape;
-use crate::splash::vector::Vector;
 
 /// Contents of an octant of a cell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,14 +54,19 @@ pub struct CellLayout {
     pub cost: usize,
     /// Whether all this is known.
     pub known: usize,
+    /// The cell that it is in, if there is a word for that.
+    pub parent: Option<usize>,
 }
 
 /// A line of 128 bytes.
-const PADDED: CellLayout = CellLayout { words: 16, parts: 0, halves: false, moment: 8, cost: 12, known: 14 };
+const PADDED: CellLayout =
+    CellLayout { words: 16, parts: 0, halves: false, moment: 8, cost: 12, known: 14, parent: None };
 /// The 112 bytes of SPLASH-2's structure with pointers of 32 bits.
-const CLOSE: CellLayout = CellLayout { words: 14, parts: 10, halves: true, moment: 1, cost: 5, known: 9 };
+const CLOSE: CellLayout =
+    CellLayout { words: 14, parts: 10, halves: true, moment: 1, cost: 5, known: 9, parent: Some(7) };
 /// The 120 bytes of SPLASH-2's structure for a leaf: its parts are bodies.
-const LEAF: CellLayout = CellLayout { words: 15, parts: 10, halves: true, moment: 1, cost: 5, known: 9 };
+const LEAF: CellLayout =
+    CellLayout { words: 15, parts: 10, halves: true, moment: 1, cost: 5, known: 9, parent: Some(7) };
 
 /// The cells, or leaves, that each thread may make, in memory of its own.
 #[derive(Clone, Copy, Debug)]
@@ -111,16 +115,6 @@ impl Pools {
     }
 }
 
-/// The octant of a cube around `centre` that a place is in: a bit for each axis.
-pub fn octant(place: Vector, centre: Vector) -> usize {
-    (0..3).map(|axis| usize::from(place[axis] >= centre[axis]) << axis).sum()
-}
-
-/// The centre of an octant of a cube.
-pub fn centre_of(octant: usize, centre: Vector, half: f64) -> Vector {
-    std::array::from_fn(|axis| centre[axis] + if octant >> axis & 1 == 1 { half / 2.0 } else { -half / 2.0 })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,15 +125,6 @@ mod tests {
             [Part::Nothing, Part::Cell(ROOT), Part::Body(0), Part::Leaf(0), Part::Cell(7), Part::Body(7), Part::Leaf(7)]
         {
             assert_eq!(Part::of(part.word()), part);
-        }
-    }
-
-    #[test]
-    fn octants_halve_the_cube() {
-        for number in 0..8 {
-            let centre = centre_of(number, [1.0, 2.0, 3.0], 4.0);
-            assert_eq!(octant(centre, [1.0, 2.0, 3.0]), number);
-            assert!(centre.iter().zip([1.0, 2.0, 3.0]).all(|(part, middle)| (part - middle).abs() == 2.0));
         }
     }
 }

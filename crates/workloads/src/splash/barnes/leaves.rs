@@ -9,8 +9,8 @@ use crate::parallel::half_of;
 use crate::program::Shape;
 use crate::thread::Thread;
 
-/// The words of a leaf: how many bodies, and from here on their numbers, two in a word.
-const COUNT: usize = 0;
+/// The word of a leaf that says how many bodies it has. Their numbers are its parts.
+const COUNT: usize = 8;
 /// Instructions to put a body in its place among others.
 const PLACE: u32 = 10;
 
@@ -49,6 +49,13 @@ impl<'r, R> Leaves<'r, R> {
         let word = self.pools.word(leaf);
         thread.store(self.region, word + COUNT, 0);
         thread.store(self.region, word + self.pools.layout.known, 0);
+    }
+
+    /// The leaf is in a cell.
+    pub fn set_parent<T: Thread<Region = R>>(&self, leaf: usize, parent: usize, thread: &mut T) {
+        if let Some(place) = self.pools.layout.parent {
+            thread.store(self.region, self.pools.word(leaf) + place, parent as u64);
+        }
     }
 
     fn word_of(&self, leaf: usize, place: usize) -> usize {

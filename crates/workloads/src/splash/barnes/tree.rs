@@ -3,13 +3,15 @@
 use std::ops::Range;
 
 use super::bodies::Bodies;
-use super::cells::{CellLayout, Moment, Part, Pools, ROOT, centre_of, octant};
+use super::cells::{CellLayout, Moment, Part, Pools, ROOT};
+use super::cube::{Coordinates, Cube, LEVELS, common_level, octant};
+use super::curve::Curve;
 use super::leaves::Leaves;
 use crate::parallel::{Array, Locks, cost, half_of, with_half};
 use crate::splash::vector::Vector;
 use crate::thread::Thread;
 
-/// Instructions to find the octant of a place and the cell's next level: three comparisons, three additions, addresses.
+/// Instructions to find the octant of a place and the cell's next level: three bits, addresses.
 const STEP: u32 = 14;
 /// Instructions to add a part's moment to a cell's: seven of floating point, what kind of part it is, addresses.
 const MOMENT: u32 = 14;
@@ -28,8 +30,10 @@ pub struct Tree<'r, R> {
     pub lock_count: usize,
     /// The cells that the thread has made for this tree.
     pub made: Range<usize>,
-    /// Half the side of the cube that the root is.
-    pub half: f64,
+    /// The cube that the root is.
+    pub cube: Cube,
+    /// The cells around the body that was put into the tree last, from the root on, and its place.
+    pub latest: (Vec<usize>, Coordinates),
 }
 
 /// Sums over a cell or leaf: places by their mass, masses, costs, and how many bodies.
@@ -46,16 +50,17 @@ impl<R> Tree<'_, R> {
     pub fn clear<T: Thread<Region = R>>(&mut self, thread: &mut T) {
         let first = self.pools.of(thread.number()).start;
         self.made = first..first;
+        self.latest = (vec![ROOT], Coordinates::default());
         if let Some(leaves) = &mut self.leaves {
             leaves.clear(thread.number());
         }
         if thread.number() == 0 {
-            self.make(Part::Nothing, 0, thread);
+            self.make(ROOT, Part::Nothing, 0, thread);
         }
     }
 
-    /// Makes a cell with a part in an octant, if there is memory left.
-    fn make<T: Thread<Region = R>>(&mut self, part: Part, at: usize, thread: &mut T) -> Option<usize> {
+    /// Makes a cell for another one, with a part in an octant, if there is memory left.
+    fn make<T: Thread<Region = R>>(&mut self, parent: usize, part: Part, at: usize, thread: &mut T) -> Option<usize> {
         let cell = self.made.end;
         if !self.pools.of(thread.number()).contains(&cell) {
             return None;
@@ -72,6 +77,9 @@ impl<R> Tree<'_, R> {
             }
         }
         thread.store(self.cells, word + self.pools.layout.known, 0);
+        if let Some(place) = self.pools.layout.parent {
+            thread.store(self.cells, word + place, parent as u64);
+        }
         thread.instructions(STEP);
         Some(cell)
     }
@@ -105,45 +113,72 @@ impl<R> Tree<'_, R> {
         self.part_of(word, octant)
     }
 
+    /// Goes up from the cell of the body that was put into the tree last to the smallest one that a place is in, as SPLASH-2's program
+    /// does, or to the root where cells have no words for that. Returns its level.
+    fn go_up<T: Thread<Region = R>>(&mut self, at: Coordinates, thread: &mut T) -> u32 {
+        let (cells, latest) = &mut self.latest;
+        let common = common_level(*latest, at) as usize;
+        *latest = at;
+        let Some(parent) = self.pools.layout.parent else {
+            cells.truncate(1);
+            return 0;
+        };
+        while cells.len() > common + 1 {
+            let inner = cells.pop().unwrap_or(ROOT);
+            let found = thread.load_dependent(self.cells, self.pools.word(inner) + parent);
+            debug_assert_eq!(cells.last(), Some(&(found as usize)), "the parent of a cell does not change");
+            thread.instructions(STEP);
+        }
+        cells.len() as u32 - 1
+    }
+
     /// Puts a body into the tree: down to a cell with a free octant, or to a body, with which it shares a new cell. Others do
-    /// the same: a cell's parts change under its lock alone. False if there is no memory for a cell, which happens if bodies are
-    /// in the same place.
+    /// the same: a cell's parts change under its lock alone. False if there is no memory for a cell, or no smaller one, which happens if
+    /// bodies are in the same place.
     pub fn insert<T: Thread<Region = R>>(&mut self, body: usize, thread: &mut T) -> bool {
-        let place = self.bodies.place(body, thread);
-        let (mut cell, mut centre, mut half) = (ROOT, [0.0; 3], self.half);
-        loop {
-            let octant = octant(place, centre);
+        let at = self.coordinates(body, thread);
+        let mut level = self.go_up(at, thread);
+        let mut cell = self.latest.0.last().copied().unwrap_or(ROOT);
+        while level < LEVELS {
+            let octant = octant(at, level);
             thread.instructions(STEP);
             if let Part::Cell(inner) = self.look(cell, octant, thread) {
-                (cell, centre, half) = (inner, centre_of(octant, centre, half), half / 2.0);
+                (cell, level) = (inner, level + 1);
+                self.latest.0.push(inner);
                 continue;
             }
             let lock = cell % self.lock_count;
             let held = self.locks.acquire(thread, lock);
-            let done = self.put(body, (cell, octant), centre_of(octant, centre, half), thread);
+            let done = self.put(body, (cell, octant), level + 1, thread);
             self.locks.release(thread, held);
             if let Some(done) = done {
                 return done;
             }
         }
+        false
     }
 
-    /// Puts a body into an octant, whose cell is locked and whose centre is given, if that is free or a leaf with room. Otherwise
+    fn coordinates<T: Thread<Region = R>>(&self, body: usize, thread: &mut T) -> Coordinates {
+        let place = self.bodies.place(body, thread);
+        self.cube.coordinates(place, thread)
+    }
+
+    /// Puts a body into an octant, whose cell is locked and whose level is given, if that is free or a leaf with room. Otherwise
     /// sees to it that a cell is there and returns `None`; false if there is no memory for it.
     fn put<T: Thread<Region = R>>(
         &mut self,
         body: usize,
         (cell, at): (usize, usize),
-        centre: Vector,
+        level: u32,
         thread: &mut T,
     ) -> Option<bool> {
         match self.look(cell, at, thread) {
             Part::Nothing => {
                 let part = match &mut self.leaves {
                     None => Part::Body(body),
-                    Some(leaves) => {
-                        let Some(leaf) = leaves.make(thread) else { return Some(false) };
-                        leaves.add(leaf, body, thread);
+                    Some(_) => {
+                        let Some(leaf) = self.make_leaf(cell, thread) else { return Some(false) };
+                        self.add_to_leaf(leaf, body, thread);
                         Part::Leaf(leaf)
                     }
                 };
@@ -153,45 +188,75 @@ impl<R> Tree<'_, R> {
             // Somebody was first.
             Part::Cell(_) => None,
             Part::Body(other) => {
-                let there = self.bodies.place(other, thread);
-                let Some(inner) = self.make(Part::Body(other), octant(there, centre), thread) else {
+                if level == LEVELS {
+                    return Some(false);
+                }
+                let there = octant(self.coordinates(other, thread), level);
+                let Some(inner) = self.make(cell, Part::Body(other), there, thread) else {
                     return Some(false);
                 };
                 self.set_part(cell, at, Part::Cell(inner), thread);
                 None
             }
             Part::Leaf(leaf) => {
-                if self.leaves.as_ref().is_some_and(|leaves| leaves.add(leaf, body, thread)) {
+                if self.add_to_leaf(leaf, body, thread) {
                     return Some(true);
                 }
-                let Some(inner) = self.divide(leaf, centre, thread) else { return Some(false) };
+                let Some(inner) = self.divide(cell, leaf, level, thread) else { return Some(false) };
                 self.set_part(cell, at, Part::Cell(inner), thread);
                 None
             }
         }
     }
 
-    /// Puts the bodies of a full leaf into a new cell, whose centre is given: those of one octant stay in the leaf.
-    fn divide<T: Thread<Region = R>>(&mut self, leaf: usize, centre: Vector, thread: &mut T) -> Option<usize> {
+    /// Makes an empty leaf for a cell, if there is memory left.
+    fn make_leaf<T: Thread<Region = R>>(&mut self, parent: usize, thread: &mut T) -> Option<usize> {
+        let leaves = self.leaves.as_mut()?;
+        let leaf = leaves.make(thread)?;
+        leaves.set_parent(leaf, parent, thread);
+        Some(leaf)
+    }
+
+    /// Puts a body into a leaf. False if that is full.
+    fn add_to_leaf<T: Thread<Region = R>>(&self, leaf: usize, body: usize, thread: &mut T) -> bool {
+        let added = self.leaves.as_ref().is_some_and(|leaves| leaves.add(leaf, body, thread));
+        if added {
+            self.bodies.enter_leaf(body, leaf, thread);
+        }
+        added
+    }
+
+    /// Puts the bodies of a full leaf into a new cell, whose level is given: those of one octant stay in the leaf.
+    fn divide<T: Thread<Region = R>>(
+        &mut self,
+        parent: usize,
+        leaf: usize,
+        level: u32,
+        thread: &mut T,
+    ) -> Option<usize> {
+        if level == LEVELS {
+            return None;
+        }
         let bodies = self.leaves.as_ref().map(|leaves| leaves.bodies(leaf, thread))?;
-        let octants: Vec<_> = bodies.iter().map(|&body| octant(self.bodies.place(body, thread), centre)).collect();
-        let cell = self.make(Part::Nothing, 0, thread)?;
+        let octants: Vec<_> = bodies.iter().map(|&body| octant(self.coordinates(body, thread), level)).collect();
+        let cell = self.make(parent, Part::Nothing, 0, thread)?;
         let mut kept = Some(leaf);
         for inner in 0..8 {
             let mut own = bodies.iter().zip(&octants).filter(|&(_, octant)| *octant == inner).peekable();
             if own.peek().is_none() {
                 continue;
             }
-            let leaves = self.leaves.as_mut()?;
             let leaf = match kept.take() {
                 Some(leaf) => {
+                    let leaves = self.leaves.as_ref()?;
                     leaves.empty(leaf, thread);
+                    leaves.set_parent(leaf, cell, thread);
                     leaf
                 }
-                None => leaves.make(thread)?,
+                None => self.make_leaf(cell, thread)?,
             };
             for (&body, _) in own {
-                leaves.add(leaf, body, thread);
+                self.add_to_leaf(leaf, body, thread);
             }
             self.set_part(cell, inner, Part::Leaf(leaf), thread);
         }
@@ -303,8 +368,8 @@ impl<R> Tree<'_, R> {
     }
 
     /// Gives `take` the bodies of a thread's zone, with their places in the order of all: the tree's leaves from first to last
-    /// are cut where the sum of costs passes an equal share (costzones, Singh and others 1995). Only cells on the cuts are opened
-    /// by two threads.
+    /// are cut where the sum of costs passes an equal share (costzones, Singh and others 1995), in the order of a curve on which
+    /// those that follow each other are side by side. Only cells on the cuts are opened by two threads.
     pub fn zone<T: Thread<Region = R>>(
         &self,
         number: usize,
@@ -315,17 +380,23 @@ impl<R> Tree<'_, R> {
         let (total, _) = self.cost(Part::Cell(ROOT), thread);
         let cut = |number: usize| (u128::from(total) * number as u128 / threads as u128) as u64;
         let (zone, mut cost, mut place) = (cut(number)..cut(number + 1), 0, 0);
-        let mut parts = vec![Part::Cell(ROOT)];
-        while let Some(part) = parts.pop() {
+        let mut parts = vec![(Part::Cell(ROOT), Curve::default())];
+        while let Some((part, curve)) = parts.pop() {
             if cost >= zone.end {
                 break;
             }
             let (of_part, bodies) = self.cost(part, thread);
             thread.instructions(ZONE);
             match part {
-                Part::Cell(_) | Part::Leaf(_) if cost + of_part > zone.start => {
-                    self.inner(part, thread, |inner| parts.push(inner));
-                    parts.retain(|part| *part != Part::Nothing);
+                Part::Cell(cell) if cost + of_part > zone.start => {
+                    for (octant, within) in curve.octants().rev() {
+                        let inner = self.part(cell, octant, thread);
+                        parts.extend((inner != Part::Nothing).then_some((inner, within)));
+                    }
+                    continue;
+                }
+                Part::Leaf(_) if cost + of_part > zone.start => {
+                    self.inner(part, thread, |inner| parts.push((inner, curve)));
                     continue;
                 }
                 Part::Body(body) if cost >= zone.start => take(thread, place as usize, body),

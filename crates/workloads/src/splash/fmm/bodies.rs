@@ -117,14 +117,9 @@ impl<R> Bodies<'_, R> {
 }
 
 /// Place and velocity of a body of Plummer's cluster, in the plane: distances and speeds are those of the cluster in space, and directions
-/// those of a circle. SPLASH-2's program leaves out what is more than nine of Plummer's radii away.
+/// those of a circle.
 fn in_plane(random: &mut Random) -> (Complex64, Complex64) {
-    let distance = loop {
-        let distance = plummer::distance(random);
-        if distance <= 9.0 {
-            break distance;
-        }
-    };
+    let distance = plummer::near_distance(random);
     let mut direction = || Complex64::cis(2.0 * PI * random.unit());
     let (towards, along) = (direction(), direction());
     (towards * plummer::RADIUS * distance, along * plummer::speed(distance, random))
