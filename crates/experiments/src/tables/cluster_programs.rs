@@ -23,7 +23,11 @@ type Parameters = &'static [(&'static str, u64)];
 /// two of its five out. Ocean has two layers and, on 130x130 points, all six steps that SPLASH-2's program takes to the end of its second
 /// day. The scene of raytrace tells what its size was chosen on.
 const PROGRAMS: [(&str, Parameters, Parameters); 7] = [
-    ("barnes", &[("bodies", 16_384), ("steps", 4), ("leaf", 10)], &[("bodies", 2048), ("steps", 1), ("leaf", 10)]),
+    (
+        "barnes",
+        &[("bodies", 16_384), ("steps", 4), ("leaf", 10), ("clusters", 2)],
+        &[("bodies", 2048), ("steps", 1), ("leaf", 10), ("clusters", 2)],
+    ),
     ("cholesky", &[("panel", 32), ("fit", 16), ("schedule", 3)], &[("length", 24), ("width", 12), ("schedule", 3)]),
     ("fmm", &[("bodies", 16_384), ("steps", 3)], &[("bodies", 2048), ("steps", 1)]),
     ("lu", &[("side", 512), ("block", 16)], &[("side", 192), ("block", 16)]),

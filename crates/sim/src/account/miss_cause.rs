@@ -5,7 +5,8 @@
 pub enum MissCause {
     /// The processor's first miss on the line.
     Cold,
-    /// The line was evicted, and a fully associative cache of equal size would have evicted it too.
+    /// The line was evicted, and a fully associative cache of equal size would have evicted it too; or an outer cache or
+    /// filter that includes processors' caches took it back.
     Capacity,
     /// The line was evicted, but a fully associative cache of equal size would have kept it.
     Conflict,

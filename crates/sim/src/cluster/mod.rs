@@ -146,6 +146,11 @@ impl<const OWNED: bool> Controller for Cluster<OWNED> {
         self.buses.timing.wires.snoop
     }
 
+    /// Block caches include the caches of their nodes, and pages move.
+    fn recalls(&self) -> bool {
+        true
+    }
+
     fn relaxes_order(&self) -> bool {
         self.protocol.early_grant
     }

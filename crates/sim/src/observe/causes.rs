@@ -5,7 +5,9 @@
 //! true sharing if, within that lifetime, the processor references a word with an unseen store of another processor;
 //! otherwise it is false sharing. The class is decided when such a word is touched, or when the lifetime ends. A miss
 //! on an evicted line is a conflict miss ([`MissCause::Conflict`]) if a fully associative LRU cache of equal size, fed
-//! with the references that reach the secondary cache, would have kept the line; otherwise it is a capacity miss.
+//! with the references that reach the secondary cache, would have kept the line; otherwise it is a capacity miss. So is a
+//! miss on a line that was taken away although no other processor has stored to it since, where an outer cache or filter
+//! that includes processors' caches may have made room by that.
 //! Stores to lines of which the processor has a copy are upgrades, counted apart.
 //!
 //! Unseen stores are determined when the line is granted, after every writer has lost ownership, so the verdict does
@@ -116,6 +118,8 @@ pub struct Causes {
     views: FxHashMap<(CpuId, LineAddr), View>,
     stores: FxHashMap<LineAddr, Stores>,
     shadows: Vec<Shadow>,
+    /// Whether a line may be taken away without a writer.
+    recalls: bool,
     /// By processor, the misses of each cause, in the order of [`MissCause::ALL`].
     counts: Vec<Counts>,
 }
@@ -136,7 +140,7 @@ impl Causes {
     fn new(subject: &Subject) -> Self {
         let shadows = (0..subject.processors).map(|_| Shadow::new(subject.cache_lines)).collect();
         let counts = vec![Counts::default(); subject.threads];
-        Self { views: FxHashMap::default(), stores: FxHashMap::default(), shadows, counts }
+        Self { views: FxHashMap::default(), stores: FxHashMap::default(), shadows, recalls: subject.recalls, counts }
     }
 
     /// A reference reaches the secondary cache; a request follows if it `missed`.
@@ -183,8 +187,10 @@ impl Causes {
             Presence::TakenAway => {
                 let missed = |&word: &usize| view.came[word] != view.had[word];
                 view.open = (0..WORDS).filter(missed).fold(0, |words, word| words | 1 << word);
-                // No other processor has stored: the writer's grant was not followed by its store.
-                (view.open == 0).then_some(MissCause::FalseSharing)
+                // No other processor has stored: an outer level made room, or the writer's grant was not followed by its
+                // store.
+                let cause = if self.recalls { MissCause::Capacity } else { MissCause::FalseSharing };
+                (view.open == 0).then_some(cause)
             }
         };
         if cause.is_some() {
@@ -284,7 +290,15 @@ mod tests {
     const B: CpuId = CpuId(1);
 
     fn causes_of(processors: usize, cache_lines: usize) -> Causes {
-        Causes::new(&Subject { threads: processors, processors, cache_lines, line_shift: 7, relaxes_order: false })
+        let subject = Subject {
+            threads: processors,
+            processors,
+            cache_lines,
+            line_shift: 7,
+            relaxes_order: false,
+            recalls: false,
+        };
+        Causes::new(&subject)
     }
 
     /// Misses on the line and touches a word of it.
@@ -327,6 +341,21 @@ mod tests {
         miss(&mut causes, B, 0, true);
         causes.lose(B, LINE, false);
         assert_eq!(causes.grant(A, LINE), (false, Some(MissCause::TrueSharing)), "the upgrade came too late");
+    }
+
+    #[test]
+    fn a_line_taken_away_without_a_store_made_room_in_an_outer_cache() {
+        for (recalls, cause) in [(false, MissCause::FalseSharing), (true, MissCause::Capacity)] {
+            let mut causes = Causes { recalls, ..causes_of(2, 8) };
+            miss(&mut causes, A, 0, false);
+            causes.lose(A, LINE, false);
+            assert_eq!(miss(&mut causes, A, 0, false), Some(cause));
+            // A store of another processor in the meantime is sharing in both cases.
+            causes.lose(A, LINE, false);
+            miss(&mut causes, B, 0, true);
+            causes.lose(B, LINE, false);
+            assert_eq!(miss(&mut causes, A, 0, false), Some(MissCause::TrueSharing));
+        }
     }
 
     #[test]

@@ -12,4 +12,6 @@ pub struct Subject {
     pub line_shift: u32,
     /// Whether a load may return older contents while the writer collects acknowledgements.
     pub relaxes_order: bool,
+    /// Whether a line may be taken from a processor without a writer.
+    pub recalls: bool,
 }

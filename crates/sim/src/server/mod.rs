@@ -143,6 +143,11 @@ impl Controller for Servers {
         self.places.design.l3 == protocol::server::L3::Victim
     }
 
+    /// An inclusive L3, a snoop filter and a home's probe filter take lines back that they make room for.
+    fn recalls(&self) -> bool {
+        true
+    }
+
     /// Everything that acts on a core comes from a caching agent.
     #[inline]
     fn lookahead(&self) -> Duration {

@@ -76,6 +76,11 @@ pub trait Controller: Sized + 'static {
         false
     }
 
+    /// Whether lines leave processors without a writer: with a line of an outer cache or filter that includes them, or with their page.
+    fn recalls(&self) -> bool {
+        false
+    }
+
     /// The look-ahead: the shortest time from any event to an intervention or invalidation at a processor, other than
     /// from events that [reach](NodeEvent::reach) the processor.
     fn lookahead(&self) -> Duration;

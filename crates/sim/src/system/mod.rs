@@ -150,6 +150,7 @@ impl<C: Controller> System<C> {
             cache_lines: description.held_lines() as usize,
             line_shift: coherent.line.0.ilog2(),
             relaxes_order: controllers.relaxes_order(),
+            recalls: controllers.recalls(),
         };
         let observation = Observation::new(observe::subscribe(&options, &subject), options.fault);
         Ok(Self {
