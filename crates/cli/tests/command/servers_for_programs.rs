@@ -85,9 +85,8 @@ fn a_loop_like_streams_reaches_the_bandwidth_of_its_mix() {
     near(parallel[2], parallel[0], 2.0, "omp_get_wtime");
     near(parallel[0], traffic(folder, own), 15.0, "first touch by eight threads");
     near(rates(&built, "8", "serial")[0], traffic(folder, &all), 15.0, "first touch by one of eight threads");
-    // One processor waits for its own instructions as well, of which compiled code has more than the kernel of the experiment.
-    let (one, kernel) = (rates(&built, "1", "parallel")[0], traffic(folder, "--local 0 --local 1"));
-    assert!(one > 0.75 * kernel && one < kernel, "one thread: {one} against {kernel} MB/s");
+    // Of these two the first measures, so that one makes the traffic.
+    near(rates(&built, "1", "parallel")[0], traffic(folder, "--local 0 --local 1"), 15.0, "one thread");
 }
 
 /// A program finds the hardware threads of cores, runs on all of them, and gets places of whole cores.
