@@ -103,7 +103,7 @@ impl<R> Bodies<'_, R> {
         thread.store(self.region, word + layout.cost, count.max(1));
     }
 
-    /// It is in a leaf.
+    /// Notes the leaf of a body, which SPLASH-2's structure has a pointer for.
     pub fn enter_leaf<T: Thread<Region = R>>(&self, body: usize, leaf: usize, thread: &mut T) {
         if let Some(word) = self.layout.leaf {
             thread.store(self.region, self.layout.word(body) + word, leaf as u64);

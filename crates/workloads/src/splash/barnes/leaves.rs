@@ -51,7 +51,7 @@ impl<'r, R> Leaves<'r, R> {
         thread.store(self.region, word + self.pools.layout.known, 0);
     }
 
-    /// The leaf is in a cell.
+    /// Notes the cell of a leaf.
     pub fn set_parent<T: Thread<Region = R>>(&self, leaf: usize, parent: usize, thread: &mut T) {
         if let Some(place) = self.pools.layout.parent {
             thread.store(self.region, self.pools.word(leaf) + place, parent as u64);
