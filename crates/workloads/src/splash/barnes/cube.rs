@@ -84,9 +84,10 @@ pub struct SharedBounds<'r, R> {
 }
 
 impl<'r, R> SharedBounds<'r, R> {
-    /// Words of a place, and from one to the next.
+    /// Words of a place.
     const WORDS: usize = 6;
 
+    /// Words from a place to the next.
     fn apart(shape: &Shape) -> usize {
         Self::WORDS.next_multiple_of(shape.line_words)
     }
@@ -98,6 +99,12 @@ impl<'r, R> SharedBounds<'r, R> {
 
     pub fn new(shape: &Shape, region: &'r R) -> Self {
         Self { region, apart: Self::apart(shape), turn: 0 }
+    }
+
+    /// The words of both places.
+    pub fn words(shape: &Shape) -> impl Iterator<Item = usize> {
+        let apart = Self::apart(shape);
+        [0, apart].into_iter().flat_map(|first| first..first + Self::WORDS)
     }
 
     fn corners(&self, turn: usize) -> [Array<'r, R, Vector>; 2] {

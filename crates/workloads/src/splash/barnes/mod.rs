@@ -298,8 +298,8 @@ impl Program for Barnes {
         lost
     }
 
-    /// Every body is in the order once, is where one thread alone brings it, and was pulled as all others together pull it but
-    /// for what clusters are off.
+    /// Every body is in the order once, is where one thread alone brings it, within the same bounds, and was pulled as all others
+    /// together pull it but for what clusters are off.
     fn check(&self, shape: &Shape, read: &dyn Fn(usize, usize) -> u64) -> Result<(), Wrong> {
         let bodies = 0..self.bodies as usize;
         let (_, alone) = alone(self, shape);
@@ -315,6 +315,9 @@ impl Program for Barnes {
         for (body, result) in bodies.clone().flat_map(|body| layout.results().map(move |result| (body, result))) {
             let (word, what) = (layout.word(body) + result, || format!("word {result} of body {body}"));
             Wrong::unless_equal(read(BODIES, word), alone[BODIES][word], what)?;
+        }
+        for word in SharedBounds::<()>::words(shape) {
+            Wrong::unless_equal(read(BOUNDS, word), alone[BOUNDS][word], || format!("word {word} of the bounds"))?;
         }
         // Where bodies were when they were last pulled.
         let before = |body| minus(at(body, 0), times(at(body, layout.velocity), TIME_STEP));
