@@ -17,11 +17,9 @@ impl Curve {
     /// The octants in order, each with the way of the curve through it (Hamilton, Compact Hilbert Indices, 2006, sections 2.1 to 2.3).
     pub fn octants(self) -> impl DoubleEndedIterator<Item = (usize, Self)> {
         (0..8).map(move |step: usize| {
-            let corner = if step == 0 { 0 } else { gray((step - 1) & !1) };
-            let turn = match step {
-                0 => 0,
-                _ if step % 2 == 0 => (step - 1).trailing_ones(),
-                _ => step.trailing_ones(),
+            let (corner, turn) = match step {
+                0 => (0, 0),
+                _ => (gray((step - 1) & !1), ((step - 1) | 1).trailing_ones()),
             };
             let within = Self { corner: self.turned(corner), axis: (self.axis + turn as usize + 1) % 3 };
             (self.turned(gray(step)), within)
