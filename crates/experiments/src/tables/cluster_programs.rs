@@ -18,8 +18,8 @@ pub struct ClusterPrograms;
 /// Parameters of a program, with their values.
 type Parameters = &'static [(&'static str, u64)];
 
-/// The programs of Table 2 with its data, and those of a quick run. Steps of barnes and blocks of cholesky are those of SPLASH-2's own
-/// inputs (`-B32 -C16384`). Steps of fmm were chosen ([`CALIBRATED_ON`]): as many as SPLASH-2's program measures, which leaves the first
+/// The programs of Table 2 with its data, and those of a quick run. Steps and clusters of barnes and blocks of cholesky are those of
+/// SPLASH-2's own inputs (`-B32 -C16384`). Steps of fmm were chosen ([`CALIBRATED_ON`]): as many as SPLASH-2's program measures, which leaves the first
 /// two of its five out. Ocean has two layers and, on 130x130 points, all six steps that SPLASH-2's program takes to the end of its second
 /// day. The scene of raytrace tells what its size was chosen on.
 const PROGRAMS: [(&str, Parameters, Parameters); 7] = [

@@ -167,7 +167,7 @@ impl<'r, R> Body<'r, R> {
                     if other == body {
                         continue;
                     }
-                    self.with_own(thread, Own::part);
+                    self.with_own(thread, Own::measure);
                     self.bodies.moment(other, thread)
                 }
                 Part::Cell(_) | Part::Leaf(_) => {

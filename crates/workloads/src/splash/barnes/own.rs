@@ -56,12 +56,12 @@ impl<'r, R> Own<'r, R> {
 
     /// A node is looked at: how far it is away.
     pub fn look<T: Thread<Region = R>>(&self, thread: &mut T) {
-        self.part(thread);
+        self.measure(thread);
         self.store([LOOKED_AT], thread);
     }
 
     /// The distance of a body or node.
-    pub fn part<T: Thread<Region = R>>(&self, thread: &mut T) {
+    pub fn measure<T: Thread<Region = R>>(&self, thread: &mut T) {
         self.load(PLACE..PLACE + 3, thread);
         self.store(APART..APART + 3, thread);
         self.load(APART..APART + 3, thread);
