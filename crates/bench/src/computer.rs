@@ -1,6 +1,7 @@
 //! The structure of a machine as its operating system lists it, of this computer or of a simulated server.
 
 use host::discovery::{Cache, CacheKind, Inventory, KernelFiles, announced_inclusion};
+use host::kernels::Features;
 use machine::description::SliceKind;
 use machine::server::Package;
 use machine::{Description, Topology};
@@ -52,6 +53,7 @@ pub fn computer_of_host(inventory: &Inventory) -> ComputerRow {
         model: inventory.processor.model.clone(),
         microarchitecture: inventory.processor.microarchitecture.clone(),
         page_kib: Some(inventory.page_size.0 >> 10),
+        vector_bytes: Some(Features::detect().vector_bytes()),
         nodes: inventory.nodes.iter().map(node).collect(),
         cores,
         caches: of_data.map(cache).filter(|cache| !cache.cpus.is_empty()).collect(),
@@ -87,6 +89,7 @@ pub fn computer_of_server(description: &Description) -> Option<ComputerRow> {
         model: None,
         microarchitecture: None,
         page_kib: Some(description.tlb.page.0 >> 10),
+        vector_bytes: Some(description.processor.vector.0),
         nodes: nodes.iter().map(node).collect(),
         cores: cores.collect(),
         caches: caches(description, &topology, package),

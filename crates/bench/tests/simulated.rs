@@ -1,8 +1,8 @@
 //! The experiments on simulated machines: the contract holds, and what is measured is what the machine is made of.
 
 use bench::{
-    Experiment, Outcome, Placement, Plan, Platform, PlatformError, RestartSearch, Settings, SimulatedPlatform, State,
-    Suite, SuiteScope, conformance,
+    Experiment, ListOrder, Outcome, Placement, Plan, Platform, PlatformError, RestartSearch, Settings,
+    SimulatedPlatform, State, Suite, SuiteScope, conformance,
 };
 use units::{Bytes, CpuId, NodeId};
 
@@ -185,4 +185,60 @@ fn a_stream_of_secondary_hits_is_as_slow_as_the_bus() {
     // Two elements a block: every second load hits in the primary cache, and the blocks come no faster for it.
     let half = at(&mut platform, block / 2);
     assert!((half / (each / 2.0) - 1.0).abs() < 0.1, "{half} ns at half the stride, {each} ns at a block's");
+}
+
+/// A machine of this name with these values.
+fn changed(machine: &str, changes: &[(&str, &str)]) -> SimulatedPlatform {
+    let changed = machine::resolve_changed(machine, machine, "", changes).unwrap_or_else(|error| panic!("{error}"));
+    SimulatedPlatform::new(changed.description, sim::Options::default()).expect("a machine that can be simulated")
+}
+
+/// What the first processor measures on its own node.
+fn alone(mut platform: SimulatedPlatform, experiment: Experiment, settings: &Settings) -> f64 {
+    let placement = Placement::new(NodeId(0), CpuId(0), None);
+    let plan = Plan::new(experiment, State::Uown, placement, settings.clone());
+    plan.run(&mut platform).expect("possible").record.headline()
+}
+
+#[test]
+fn lists_in_any_order_keep_the_contract() {
+    for order in [ListOrder::Random, ListOrder::PageLocal] {
+        let mut platform = platform("origin2000-r12k-300-8p").in_order(order);
+        conformance::check(&mut platform).unwrap_or_else(|broken| panic!("{order:?}: {broken}"));
+    }
+}
+
+/// A list by address has a translation for all elements of a page, one in random order hardly any.
+#[test]
+fn random_lists_wait_for_translations() {
+    let settings = Settings { array: Bytes::from_mib(16), stride: Bytes(256), iterations: 1, ..Settings::simulated() };
+    let walk = |order| {
+        let changes = [("tlb.second_entries", "128"), ("tlb.miss_ns", "400"), ("tlb.large_page_kib", "0")];
+        alone(changed("xeon-8180-2s", &changes).in_order(order), Experiment::AreaRead, &settings)
+    };
+    let (ascending, within, random) = (walk(ListOrder::Ascending), walk(ListOrder::PageLocal), walk(ListOrder::Random));
+    assert!(random - ascending > 300.0, "{ascending} and {random} ns");
+    assert!(random - within > 300.0, "{within} and {random} ns");
+}
+
+/// Wide accesses need fewer instructions a line, so that a window reaches further ahead.
+#[test]
+fn vectors_speed_up_a_stream() {
+    let settings = Settings { lines: Some(4096), iterations: 1, ..Settings::simulated() };
+    let triad = |bytes| {
+        let changes = [("processor.vector_bytes", bytes), ("prefetch", "none")];
+        alone(changed("xeon-8180-2s", &changes), Experiment::StreamTriad, &settings)
+    };
+    let (words, vectors) = (triad("8"), triad("32"));
+    assert!(vectors > 1.3 * words, "{words} and {vectors} MB/s");
+}
+
+/// Every sample finds the beginning of its arrays in memory, though the third-level cache would hold them.
+#[test]
+fn samples_of_a_stream_are_alike() {
+    let settings = Settings { lines: Some(2048), iterations: 3, ..Settings::simulated() };
+    let placement = Placement::new(NodeId(0), CpuId(0), None);
+    let plan = Plan::new(Experiment::StreamTriad, State::Uown, placement, settings);
+    let record = plan.run(&mut platform("epyc-7702-2s")).expect("possible").record;
+    assert!(record.max < 1.1 * record.min, "{} to {} MB/s", record.min, record.max);
 }

@@ -22,6 +22,9 @@ pub struct ComputerRow {
     /// The size of a base page, in kibibytes.
     #[serde(default)]
     pub page_kib: Option<u64>,
+    /// Bytes that one access of its STREAM loops moves: those of a vector register, or of a double word.
+    #[serde(default)]
+    pub vector_bytes: Option<u64>,
     /// Its nodes, ascending.
     pub nodes: Vec<ComputerNode>,
     /// Its cores, by their first processors.
@@ -76,6 +79,6 @@ pub struct ComputerCache {
 impl Row for ComputerRow {
     const KIND: &'static str = "computer";
     const COLUMNS: &'static [&'static str] =
-        &["machine", "vendor", "model", "microarchitecture", "page_kib", "nodes", "cores", "caches"];
+        &["machine", "vendor", "model", "microarchitecture", "page_kib", "vector_bytes", "nodes", "cores", "caches"];
     const PARTS: &'static [&'static str] = &["nodes", "cores", "caches"];
 }

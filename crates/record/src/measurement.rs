@@ -145,13 +145,6 @@ impl Record {
         if self.unit == Unit::MegabytesPerSecond { self.max } else { self.min }
     }
 
-    /// The figure that a fit takes: the headline, but of times of lines that other processors prepared the median. The least of those
-    /// may be of another distance, for hypervisors move virtual processors while they are measured.
-    pub fn typical(&self) -> f64 {
-        let prepared = !self.remotes.is_empty() && self.unit != Unit::MegabytesPerSecond;
-        if prepared { self.median } else { self.headline() }
-    }
-
     /// The record of something else that was measured in the same run, under the same conditions.
     pub fn beside(&self, experiment: String, unit: Unit, statistics: Statistics) -> Self {
         let Statistics { min, max, median, mean, stdev, n, ci_low, ci_high } = statistics;

@@ -341,6 +341,7 @@ fn what_was_written_is_read_and_what_is_no_record_is_named() {
         model: Some("R12000".into()),
         microarchitecture: None,
         page_kib: Some(16),
+        vector_bytes: Some(8),
         nodes: vec![record::ComputerNode { node: NodeId(0), memory_kib: 1024, distances: vec![10] }],
         cores: vec![record::ComputerCore { cpus: vec![CpuId(0)], node: NodeId(0), socket: 0 }],
         caches: Vec::new(),

@@ -3,6 +3,7 @@
 mod host;
 mod kernel;
 pub(crate) mod layout;
+mod list_order;
 mod simulated;
 
 use std::error::Error;
@@ -11,9 +12,10 @@ use ::host::memory::PageKind;
 use record::{Conditions, Disturbance};
 use units::{Bytes, CpuId, Duration, NodeId};
 
-pub use self::host::{HostOptions, HostPlatform, ListOrder};
+pub use self::host::{HostOptions, HostPlatform};
 pub use kernel::{Kernel, StreamOperation};
 pub use layout::{Layout, LayoutError};
+pub use list_order::ListOrder;
 pub use simulated::SimulatedPlatform;
 
 /// Memory of one node, handed out by [`Platform::allocate`].

@@ -11,13 +11,13 @@ use crate::{Experiment, Layout, Placement, Series, Settings, State};
 const PAIRS_OF_A_CLASS: usize = 3;
 /// Processors that pass lines to the first one at most: classes show among so many.
 const PARTNERS: usize = 64;
-/// Elements of the lists that tell the cost of a translation: more than a translation buffer has entries, and few enough lines for
-/// a second-level cache.
-const TRANSLATIONS: u64 = 2048;
+/// Elements of the lists that tell the cost of a translation: many more than the first level of a translation buffer has entries,
+/// fewer than the second has, more lines than a first-level cache holds, and few enough for a second-level cache.
+const TRANSLATIONS: u64 = 1024;
 /// The page that one entry of the translation buffer maps: the smallest of x86-64, and the usual one of AArch64.
 const PAGE: u64 = 4 << 10;
 
-/// Bandwidths of one processor out of each level of its caches, and two lists of equally many lines that differ in pages.
+/// Bandwidths of one processor out of each level of its caches, and lists of equally many lines that differ in pages.
 pub(super) fn reaches(layout: &Layout, scope: &SuiteScope) -> Vec<crate::Plan> {
     let mut collector = Collector::new(layout, scope);
     let home = collector.first_with_memory();
@@ -38,6 +38,13 @@ pub(super) fn reaches(layout: &Layout, scope: &SuiteScope) -> Vec<crate::Plan> {
     for stride in [layout.line.0, PAGE + layout.line.0] {
         let array = Bytes(stride * TRANSLATIONS);
         let settings = Settings { array, stride: Bytes(stride), pages: None, ..scope.settings.clone() };
+        collector.add_with(Series::Hierarchy, Experiment::AreaRead, State::Uown, placement.clone(), settings);
+    }
+    // The same on the pages of the other lists: a hypervisor may have given small ones for large ones.
+    let stride = Bytes(PAGE + layout.line.0);
+    for &pages in &scope.pages {
+        let array = Bytes(stride.0 * TRANSLATIONS);
+        let settings = Settings { array, stride, pages: Some(pages), ..scope.settings.clone() };
         collector.add_with(Series::Hierarchy, Experiment::AreaRead, State::Uown, placement.clone(), settings);
     }
     collector.plans

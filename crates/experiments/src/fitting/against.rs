@@ -5,10 +5,8 @@ use machine::Description;
 use record::{Record, Statistics, Unit};
 use units::Bytes;
 
-use super::figure::figure;
 use super::probe::LISTS_BEYOND_CACHES;
-use super::repeated::Repeated;
-use super::server::on_small_pages;
+use super::repeated::{Circumstances, Repeated};
 use super::{Comparison, Mapping};
 use crate::error::ExperimentError;
 use crate::parallel;
@@ -81,12 +79,11 @@ pub fn against(
         }
     }
     let machine = Repeated::new(description.clone());
-    let private = description.coherent_cache().size;
     let work = |(record, plan): &(&Record, Plan)| -> Result<Comparison, ExperimentError> {
-        let outcome = machine.run(plan, on_small_pages(record))?;
+        let outcome = machine.run(plan, Circumstances::of(record))?;
         let simulated = outcome.records().find(|found| found.experiment == record.experiment);
-        let simulated = simulated.map(|found| figure(found, private));
-        let measured = figure(record, private);
+        let simulated = simulated.map(Record::headline);
+        let measured = record.headline();
         let agrees = simulated.is_some_and(|simulated| (simulated - measured).abs() <= AGREE * measured);
         Ok(Comparison { name: name(record), unit: record.unit, measured, simulated, agrees })
     };

@@ -6,7 +6,6 @@ mod against;
 mod analysis;
 mod announced;
 mod confirmation;
-mod figure;
 mod findings;
 mod levels;
 mod list;

@@ -1,13 +1,36 @@
-//! A described machine on which plans are repeated that were measured elsewhere, on pages of the kind that they were measured on.
+//! A described machine on which plans are repeated that were measured elsewhere, under the circumstances that they were measured in.
 
-use bench::{Experiment, Outcome, Plan};
+use bench::{ListOrder, Outcome, Plan, SimulatedPlatform};
 use machine::Description;
+use record::Record;
 use units::Bytes;
 
 use crate::error::ExperimentError;
 
-/// Samples of a list of which others displace a part: as many as of a real machine, so that most are long after it was first touched.
-const STEADY: u32 = 11;
+/// Circumstances of a measurement that its plan does not hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Circumstances {
+    /// Whether memory consisted of the smallest pages, of several kinds.
+    pub(super) small_pages: bool,
+    /// Whether larger ones were asked for, of several kinds.
+    pub(super) large_pages: bool,
+    /// The order in which lists were walked.
+    pub(super) order: ListOrder,
+}
+
+impl Circumstances {
+    /// Those of a record.
+    pub(super) fn of(record: &Record) -> Self {
+        let order = record.conditions.order.as_deref().and_then(ListOrder::named);
+        // A simulated machine has one kind, and names its size.
+        let asked = record.conditions.pages_asked.as_deref();
+        Self {
+            small_pages: asked == Some("base"),
+            large_pages: asked == Some("thp"),
+            order: order.unwrap_or(ListOrder::Ascending),
+        }
+    }
+}
 
 /// A described machine, with its large pages and without.
 pub(super) struct Repeated {
@@ -22,23 +45,13 @@ impl Repeated {
         Self { large, small }
     }
 
-    /// The size of a core's own caches.
-    pub(super) fn private(&self) -> Bytes {
-        self.large.coherent_cache().size
-    }
-
     /// Runs a plan, on pages of the smallest size or on the machine's large ones.
     ///
     /// # Errors
     /// When it cannot be simulated.
-    pub(super) fn run(&self, plan: &Plan, on_small_pages: bool) -> Result<Outcome, ExperimentError> {
-        let description = if on_small_pages { &self.small } else { &self.large };
-        let others = description.l3_slice.as_ref().is_some_and(|slice| slice.others_mb_per_s > 0);
-        let is_shared = plan.experiment == Experiment::AreaRead && plan.settings.array > self.private();
-        let mut plan = plan.clone();
-        if others && is_shared {
-            plan.settings.iterations = STEADY;
-        }
-        crate::run_plan(description, &plan, sim::Options::default())
+    pub(super) fn run(&self, plan: &Plan, circumstances: Circumstances) -> Result<Outcome, ExperimentError> {
+        let description = if circumstances.small_pages { &self.small } else { &self.large };
+        let platform = SimulatedPlatform::new(description.clone(), sim::Options::default())?;
+        Ok(plan.run(&mut platform.in_order(circumstances.order))?)
     }
 }

@@ -1,13 +1,13 @@
 //! Simulated servers, measured by the suite `fit` and described from their records and from what an operating system would announce:
 //! structure, times and rates of the original are found again.
 
-use bench::{Layout, Settings, Suite, SuiteScope, computer_of_server};
+use bench::{Layout, ListOrder, Plan, Settings, SimulatedPlatform, Suite, SuiteScope, computer_of_server};
 use experiments::fitting::{Described, describe_server};
-use experiments::parallel;
+use experiments::{ExperimentError, parallel};
 use machine::Description;
 use machine::description::HomeKind;
 use record::{ComputerRow, Record, Unit};
-use units::Bytes;
+use units::{Bytes, CpuId, NodeId};
 
 /// The records of the suite on a machine, few and short.
 fn measured(description: &Description) -> (ComputerRow, Vec<Record>) {
@@ -111,6 +111,35 @@ fn what_others_bring_in_is_recovered() {
     let found = described.description.l3_slice.map(|slice| slice.others_mb_per_s);
     assert!(found.is_some_and(|rate| (12_000..33_000).contains(&rate)), "{found:?}: {}", described.text);
     assert!(described.notes.iter().any(|note| note.contains("GB/s into it")), "{:?}", described.notes);
+}
+
+/// Lists in random order over far more pages than there are translations tell how long a page table is walked.
+#[test]
+fn walks_of_the_page_table_are_recovered() {
+    let machine = "xeon-e5-2699v3-2s+tlb.miss_ns=45+tlb.large_page_kib=0";
+    let original = experiments::variant::resolve(machine).unwrap_or_else(|error| panic!("{error}")).description;
+    let layout = Layout::simulated(&original).expect("a layout");
+    let settings = Settings { iterations: 1, array: Bytes::from_mib(16), ..Settings::simulated() };
+    let settings = Settings { stride: Bytes(256), ..settings };
+    let scope = SuiteScope { largest_area: settings.array, areas_per_octave: 1, ..SuiteScope::whole(settings) };
+    let plans = Suite::Fit.plans(&layout, &scope).expect("possible");
+    // Of one core alone, and without what lies farther than its node: the rest stays as the family has it.
+    let is_near = |plan: &&Plan| {
+        let placement = &plan.placement;
+        placement.home == NodeId(0) && placement.locals == [CpuId(0)] && placement.remotes.is_empty()
+    };
+    let plans: Vec<Plan> = plans.iter().filter(is_near).cloned().collect();
+    let run = |plan: &Plan| {
+        let platform = SimulatedPlatform::new(original.clone(), sim::Options::default()).expect("a machine");
+        plan.run(&mut platform.in_order(ListOrder::Random)).map_err(ExperimentError::from)
+    };
+    let outcomes = parallel::collected(&plans, run, |_| ()).expect("measured");
+    let records: Vec<Record> = outcomes.into_iter().map(|outcome| outcome.record).collect();
+    let computer = computer_of_server(&original).expect("a server");
+    let described = describe_server("mine.toml", &computer, &records).unwrap_or_else(|error| panic!("{error}"));
+    let walk = described.description.tlb.miss.as_ns();
+    assert!((42.0..48.0).contains(&walk), "{walk} ns\n{}", described.text);
+    assert!(described.text.contains("calibrated: list of 16 MiB"), "{}", described.text);
 }
 
 /// One switch of the original, and no other change, changes what is found of its homes.

@@ -34,6 +34,15 @@ pub struct Features {
 }
 
 impl Features {
+    /// Bytes that one access of the kernels' STREAM loops moves: a vector register, or a pair of them.
+    pub fn vector_bytes(self) -> u64 {
+        match Architecture::NATIVE {
+            Some(Architecture::AArch64) => 32,
+            _ if self.avx2 => 32,
+            _ => 16,
+        }
+    }
+
     /// Those of the processor that this runs on, which its kernel lets programs use.
     pub fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]

@@ -106,35 +106,45 @@ impl Span {
     }
 
     fn link_page_local(&self, page: Bytes, seed: u64) {
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let mut pages: Vec<(u64, u64)> = Vec::new();
-        let mut first = 0;
-        while first < self.elements {
-            let end_of_page = (self.address(first) / page.0 + 1) * page.0;
-            let next = (end_of_page - self.address(0)).div_ceil(self.stride.0).min(self.elements);
-            pages.push((first, next));
-            first = next;
-        }
-        shuffle(&mut random, &mut pages);
-        let mut within = Vec::new();
-        let mut last = None;
-        let mut head = 0;
-        for (from, to) in pages {
-            within.clear();
-            within.extend(from..to);
-            shuffle(&mut random, &mut within);
-            for &element in &within {
-                match last {
-                    Some(last) => self.set(last, 0, self.address(element)),
-                    None => head = element,
-                }
-                last = Some(element);
-            }
-        }
-        if let Some(last) = last {
-            self.set(last, 0, self.address(head));
+        let visited = page_local(self.address(0), self.elements, self.stride, page, seed);
+        for (number, &element) in visited.iter().enumerate() {
+            self.set(element, 0, self.address(visited[(number + 1) % visited.len()]));
         }
     }
+}
+
+/// The elements of a list of that order, `stride` apart from the beginning of a page, as it visits them.
+pub fn sequence(order: Order, elements: u64, stride: Bytes) -> Vec<u64> {
+    match order {
+        Order::Ascending => (0..elements).collect(),
+        Order::Random { seed } => {
+            let mut visited: Vec<u64> = (0..elements).collect();
+            shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed), &mut visited);
+            visited
+        }
+        Order::PageLocal { page, seed } => page_local(0, elements, stride, page, seed),
+    }
+}
+
+/// Elements from address `start` on, those of a page after each other.
+fn page_local(start: u64, elements: u64, stride: Bytes, page: Bytes, seed: u64) -> Vec<u64> {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut pages: Vec<(u64, u64)> = Vec::new();
+    let mut first = 0;
+    while first < elements {
+        let end_of_page = ((start + first * stride.0) / page.0 + 1) * page.0;
+        let next = (end_of_page - start).div_ceil(stride.0).min(elements);
+        pages.push((first, next));
+        first = next;
+    }
+    shuffle(&mut random, &mut pages);
+    let mut visited = Vec::with_capacity(elements as usize);
+    for (from, to) in pages {
+        let before = visited.len();
+        visited.extend(from..to);
+        shuffle(&mut random, &mut visited[before..]);
+    }
+    visited
 }
 
 /// A random number below `bound`, by multiplication: off from even by less than `bound / 2^64`.

@@ -39,6 +39,8 @@ proptest! {
         ] {
             let visited = linked(elements, stride_words, order);
             prop_assert_eq!(visited.iter().collect::<HashSet<_>>().len() as u64, elements);
+            let sequence = list::sequence(order, elements, Bytes(stride_words as u64 * 8));
+            prop_assert_eq!(sequence.iter().collect::<HashSet<_>>().len() as u64, elements);
         }
     }
 
@@ -59,6 +61,9 @@ proptest! {
         }
         let pages = (elements * 64).div_ceil(PAGE);
         prop_assert_eq!(crossings, if pages == 1 { 0 } else { pages });
+        let sequence = list::sequence(list::Order::PageLocal { page: Bytes(PAGE), seed }, elements, Bytes(64));
+        let left = sequence.windows(2).filter(|pair| pair[0] * 64 / PAGE != pair[1] * 64 / PAGE).count();
+        prop_assert_eq!(left as u64, pages - 1);
     }
 }
 

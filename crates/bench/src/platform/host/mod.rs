@@ -18,21 +18,11 @@ use host::memory::{Mapping, PageKind};
 use record::{Conditions, Disturbance};
 use units::{Bytes, CpuId, Duration, Hertz, NodeId};
 
-use crate::platform::{Kernel, Layout, Measurement, Phase, Platform, PlatformError, Region, Task, check_phase};
+use crate::platform::{
+    Kernel, Layout, ListOrder, Measurement, Phase, Platform, PlatformError, Region, Task, check_phase,
+};
 use eviction::Eviction;
 use parking::Parking;
-
-/// In which order lists are walked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ListOrder {
-    /// By address; hardware prefetchers follow.
-    Ascending,
-    /// At random all over the list: prefetchers and translation gain nothing.
-    #[default]
-    Random,
-    /// At random within a page, page by page at random: translation misses once a page.
-    PageLocal,
-}
 
 /// How this computer is to be measured.
 #[derive(Clone, Copy, Debug, Default)]
@@ -142,12 +132,7 @@ impl HostPlatform {
 
     fn next_order(&mut self) -> Order {
         self.lists += 1;
-        let seed = self.options.seed ^ self.lists;
-        match self.options.order {
-            ListOrder::Ascending => Order::Ascending,
-            ListOrder::Random => Order::Random { seed },
-            ListOrder::PageLocal => Order::PageLocal { page: self.inventory.page_size, seed },
-        }
+        self.options.order.of(self.inventory.page_size, self.options.seed ^ self.lists)
     }
 
     /// The job of task number `player` of a phase.
@@ -247,15 +232,10 @@ impl Platform for HostPlatform {
     fn conditions(&self) -> Conditions {
         let obtained =
             self.regions.values().chain(self.lent.values()).next().and_then(|&area| self.crew.obtained(area));
-        let order = match self.options.order {
-            ListOrder::Ascending => "ascending",
-            ListOrder::Random => "random",
-            ListOrder::PageLocal => "random within pages",
-        };
         Conditions {
             pages_asked: Some(self.pages.to_string()),
             pages_obtained: obtained.map(|obtained| obtained.page_mix()),
-            order: Some(order.to_owned()),
+            order: Some(self.options.order.name().to_owned()),
             preparation: self.dropped_how(),
             clock_mhz: self.clock.map(Hertz::as_mhz),
             ..Conditions::default()

@@ -6,6 +6,7 @@ mod program;
 use std::cell::Cell;
 use std::rc::Rc;
 
+use host::kernels::list::sequence;
 use host::memory::PageKind;
 use machine::description::ControllerKind;
 use machine::server::Package;
@@ -15,7 +16,7 @@ use sim::{Options, SimError, Simulator};
 use units::{Bytes, CpuId, NodeId};
 
 use crate::platform::layout::Kin;
-use crate::platform::{Layout, Measurement, Phase, Platform, PlatformError, Region, Task, check_phase};
+use crate::platform::{Layout, ListOrder, Measurement, Phase, Platform, PlatformError, Region, Task, check_phase};
 use extents::Extents;
 
 /// A machine simulated from its description.
@@ -30,6 +31,17 @@ pub struct SimulatedPlatform {
     simulator: Option<Simulator>,
     /// Where the regions are that were handed out.
     regions: Vec<Rc<Extents>>,
+    /// The order of lists.
+    order: ListOrder,
+    /// Lists that are not walked by address: the elements of each as it visits them.
+    lists: Vec<List>,
+}
+
+/// A list in a region.
+struct List {
+    region: usize,
+    offset: Bytes,
+    visited: Rc<[u64]>,
 }
 
 impl Layout {
@@ -85,9 +97,24 @@ impl SimulatedPlatform {
     /// When the simulator cannot simulate it.
     pub fn new(description: Description, options: Options) -> Result<Self, PlatformError> {
         let layout = Layout::simulated(&description)?;
-        let mut platform = Self { description, options, layout, simulator: None, regions: Vec::new() };
+        let order = ListOrder::Ascending;
+        let mut platform =
+            Self { description, options, layout, simulator: None, regions: Vec::new(), order, lists: Vec::new() };
         platform.simulator_mut()?;
         Ok(platform)
+    }
+
+    /// The same with lists in this order; it is ascending otherwise, and prefetchers are off while lists are walked.
+    #[must_use]
+    pub fn in_order(self, order: ListOrder) -> Self {
+        Self { order, ..self }
+    }
+
+    /// The elements of the task's list as it visits them; `None` by address.
+    fn visited(&self, task: &Task) -> Option<Rc<[u64]>> {
+        let is_it = |list: &&List| (list.region, list.offset) == (task.region.index, task.offset);
+        let of_list = self.lists.iter().rev().find(is_it).filter(|list| list.visited.len() as u64 == task.elements);
+        of_list.map(|list| list.visited.clone())
     }
 
     /// The simulator with the counters of everything since the latest release: after [`crate::Plan::run`], those of the
@@ -149,7 +176,15 @@ impl Platform for SimulatedPlatform {
 
     /// Lists need no pointers here: addresses are computed.
     fn arrange(&mut self, tasks: &[Task]) -> Result<(), PlatformError> {
-        tasks.iter().try_for_each(|task| check_phase(&self.layout, Phase::new(std::slice::from_ref(task))))
+        for task in tasks {
+            check_phase(&self.layout, Phase::new(std::slice::from_ref(task)))?;
+            if self.order != ListOrder::Ascending {
+                let order = self.order.of(self.description.tlb.page, self.lists.len() as u64);
+                let visited = sequence(order, task.elements, task.stride).into();
+                self.lists.push(List { region: task.region.index, offset: task.offset, visited });
+            }
+        }
+        Ok(())
     }
 
     fn conditions(&self) -> Conditions {
@@ -157,7 +192,7 @@ impl Platform for SimulatedPlatform {
         Conditions {
             pages_asked: Some(pages.clone()),
             pages_obtained: Some(pages),
-            order: Some("ascending".to_owned()),
+            order: Some(self.order.name().to_owned()),
             clock_mhz: Some(self.description.processor.clock.as_mhz()),
             ..Conditions::default()
         }
@@ -168,6 +203,7 @@ impl Platform for SimulatedPlatform {
         if !self.regions.is_empty() {
             self.simulator = None;
             self.regions.clear();
+            self.lists.clear();
         }
     }
 
@@ -194,6 +230,8 @@ impl Platform for SimulatedPlatform {
                 player: results.len() as u64,
                 turn: turn.clone(),
                 width: self.description.processor.issue_width,
+                vector: self.description.processor.vector,
+                visited: self.visited(task).filter(|_| task.kernel.walks_a_list()),
             };
             programs.push((task.cpu, program::program(*task, extents.clone(), role, result.clone())));
             results.push(result);

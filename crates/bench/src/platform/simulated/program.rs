@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use record::Disturbance;
 use sim::{Program, Thread};
-use units::PhysicalAddr;
+use units::{Bytes, PhysicalAddr};
 
 use super::extents::Extents;
 use crate::platform::{Kernel, Measurement, Task};
@@ -31,7 +31,7 @@ const READ_MODIFY_WRITE_INSTRUCTIONS: u32 = 4;
 
 /// Instructions of a double word of the sign-change kernel beside its load and store: negation, index, branch.
 const SIGN_CHANGE_INSTRUCTIONS: u32 = 3;
-/// Instructions of a double word of a STREAM loop beside its loads and store: a floating-point operation, and its share of
+/// Instructions of a vector of a STREAM loop beside its loads and store: a floating-point operation, and its share of
 /// index and branch in a loop that is unrolled fourfold.
 const STREAM_INSTRUCTIONS: u32 = 2;
 /// Instructions between two windows: the linear congruential generator, the remainder that makes an offset of it, and the
@@ -50,6 +50,10 @@ pub(super) struct Role {
     pub(super) turn: Rc<Cell<u64>>,
     /// Instructions that its processor issues in a cycle.
     pub(super) width: u32,
+    /// Bytes of an access of a STREAM loop.
+    pub(super) vector: Bytes,
+    /// The elements of the task's list as it visits them; `None` by address.
+    pub(super) visited: Option<Rc<[u64]>>,
 }
 
 /// `task` as a program over the region at `extents`, which leaves its measurement in `result`.
@@ -62,11 +66,8 @@ pub(super) fn program(task: Task, extents: Rc<Extents>, role: Role, result: Rc<C
         let started = thread.now();
         let racing = role.racing;
         let course = Course { extents, task, role };
-        // Lists are laid out in the order of addresses, which a prefetcher would see through. Intel MLC turns it off, too.
-        let visits_lists = matches!(
-            course.task.kernel,
-            Kernel::Walk { .. } | Kernel::Modify { .. } | Kernel::CompareExchange | Kernel::PingPong
-        );
+        // Most lists are laid out in the order of addresses, which a prefetcher would see through. Intel MLC turns it off, too.
+        let visits_lists = course.task.kernel.walks_a_list() || course.task.kernel == Kernel::PingPong;
         thread.use_prefetcher(!visits_lists);
         let steps = course.execute(thread);
         let elapsed = thread.now().since(started);
@@ -139,13 +140,13 @@ impl Course {
             Kernel::Traffic { reads, writes, pause } => self.traffic(thread, reads, writes, pause),
             Kernel::PingPong => self.ping_pong(thread),
             Kernel::SignChange => self.sign_change(thread),
-            Kernel::DropCaches => {
+            // A flush takes all other lines, too: what is prepared, or runs before a loop is timed, comes afterwards.
+            Kernel::DropCaches | Kernel::Flush => {
                 thread.drop_caches();
                 thread.drop_shared_cache();
                 self.task.count
             }
-            // Flushes leave lines in shared caches: memory is fresh for each measurement, so that none meets those of earlier ones.
-            Kernel::DropOwnCaches | Kernel::Flush => {
+            Kernel::DropOwnCaches => {
                 thread.drop_caches();
                 self.task.count
             }
@@ -168,16 +169,17 @@ impl Course {
         })
     }
 
-    /// Double word by double word, loads from the arrays `read` and a store to the array `written`.
+    /// Vector by vector, loads from the arrays `read` and a store to the array `written`.
     fn whole_lines(&self, thread: &mut Thread<'_>, read: &[u64], written: u64) -> u64 {
         let Task { elements, stride, first, count, .. } = self.task;
+        let vector = self.role.vector.0.min(stride.0);
         for taken in 0..count {
             if taken % STOP_INTERVAL == 0 && self.stop(thread).is_break() {
                 return taken;
             }
             let line = (first + taken) % elements;
-            for word in 0..stride.0 / WORD {
-                let at = |array: u64| self.element(array * elements + line).offset(word * WORD);
+            for part in 0..stride.0 / vector {
+                let at = |array: u64| self.element(array * elements + line).offset(part * vector);
                 for &array in read {
                     thread.load(at(array));
                 }
@@ -252,11 +254,12 @@ impl Course {
     #[inline]
     fn steps(&self, thread: &mut Thread<'_>, mut step: impl FnMut(&mut Thread<'_>, PhysicalAddr, u64)) -> u64 {
         let mut element = self.task.first % self.task.elements;
+        let visited = self.role.visited.as_deref();
         for taken in 0..self.task.count {
             if taken % STOP_INTERVAL == 0 && self.stop(thread).is_break() {
                 return taken;
             }
-            step(thread, self.element(element), taken);
+            step(thread, self.element(visited.map_or(element, |visited| visited[element as usize])), taken);
             element += 1;
             if element == self.task.elements {
                 element = 0;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bench::{HostOptions, ListOrder, Settings, SuiteScope, Traffic};
+use bench::{HostOptions, ListOrder, Settings, Suite, SuiteScope, Traffic};
 use clap::{Args, ValueEnum};
 use host::memory::PageKind;
 use units::Bytes;
@@ -188,11 +188,12 @@ impl HostFlags {
     }
 
     /// How long samples are taken, where there is a limit.
-    pub(super) fn limit(&self, overview: bool) -> Option<Duration> {
-        let default = match (overview, self.quick) {
-            (false, _) => 0,
-            (true, false) => 45,
-            (true, true) => 7,
+    pub(super) fn limit(&self, suite: Option<Suite>) -> Option<Duration> {
+        let default = match (suite, self.quick) {
+            (Some(Suite::Overview), false) => 45,
+            (Some(Suite::Overview), true) => 7,
+            (Some(Suite::Fit), false) => 120,
+            _ => 0,
         };
         Some(self.seconds.unwrap_or(default)).filter(|&seconds| seconds > 0).map(Duration::from_secs)
     }

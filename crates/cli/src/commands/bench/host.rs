@@ -30,6 +30,9 @@ const FEWEST_ROUNDS: u32 = 3;
 const TITLE: &str = "this computer";
 /// An interruption keeps all samples of a measurement that has few, and all but one in so many of one that has many.
 const KEPT: usize = 32;
+/// Samples of the suite `fit`, as far as its time is enough for them. It takes the least of each, which many that are spread over
+/// minutes find between what other virtual machines do.
+const FIT_SAMPLES: u32 = 100;
 /// Samples of a quick run.
 const QUICK_SAMPLES: u32 = 6;
 
@@ -39,16 +42,19 @@ impl BenchCommand {
     /// # Errors
     /// When the input cannot be used, nothing at all could be measured, or the output fails.
     pub(super) fn run_on_host(&self) -> Result<(), Failure> {
+        let suite: Suite = self.suite.as_deref().unwrap_or("overview").parse().map_err(Failure::input)?;
+        let of_suite = self.experiments.is_empty().then_some(suite);
         let mut defaults = Settings::host();
         if self.host.quick {
             defaults.iterations = QUICK_SAMPLES;
+        } else if of_suite == Some(Suite::Fit) {
+            defaults.iterations = FIT_SAMPLES;
         }
         let mut scope = self.scope(defaults)?;
         let options = self.host.options(self.thoroughness.seed)?;
         if self.experiments.is_empty() {
             self.refuse_placement()?;
         }
-        let suite: Suite = self.suite.as_deref().unwrap_or("overview").parse().map_err(Failure::input)?;
         if let Some(directory) = &self.host.svg {
             make_drawings(directory)?;
         }
@@ -66,7 +72,7 @@ impl BenchCommand {
         let view = self.output.view();
         let early = view.clone();
         output.tell_early(move |records| tables(TITLE, records, &early));
-        let limit = self.host.limit(self.experiments.is_empty() && suite == Suite::Overview);
+        let limit = self.host.limit(of_suite);
         let outcomes = measure_here(&plans, &mut platform, limit, &mut output)?;
         let records: Vec<Record> = outcomes.iter().flat_map(Outcome::records).cloned().collect();
         if let Some(directory) = &self.host.svg {

@@ -39,6 +39,9 @@ pub(super) fn values(structure: &Structure, clock_mhz: f64, directory: bool, sho
     topology(&mut values, structure);
     cores::set(&mut values, structure.microarchitecture.as_deref());
     values.set("tlb", "page_kib", structure.page.0 >> 10, "announced");
+    if let Some(vector) = structure.vector {
+        values.set("processor", "vector_bytes", vector.0, "announced: what the measured STREAM loops use");
+    }
     caches(&mut values, structure, clock_mhz);
     network(&mut values, structure, &laid);
     homes(&mut values, structure, directory, shown);
@@ -160,6 +163,9 @@ const MOST: f64 = 1000.0;
 /// A core that reads a modified line out takes longer than to tell that it has a clean one, by this at least.
 const READ_OUT_NS: f64 = 1.5;
 
+/// A core answers a snoop so much later than the third-level cache at least, if its data are read as the family's are.
+const SOON_NS: f64 = 3.0;
+
 /// How many of the values that times decide are about private caches: the first ones.
 pub(super) const PRIVATE: usize = 2;
 
@@ -194,6 +200,11 @@ pub(super) fn times(structure: &Structure, start: &Description, times: &[Observa
     if has(Kind::Translation) {
         let keys: &[_] = &[("tlb", "second_hit_cycles")];
         all.push(cycles(keys, core, (0.0, 100.0), start.tlb.second_hit_cycles, Kind::Translation));
+    }
+    // A core that answers as soon as the third-level cache shows that this one takes long to read a line.
+    let (l3_ns, core_ns) = (of(Kind::Level(3)), of(modified(Nearness::SameCluster, Home::Both)));
+    if l3_ns.zip(core_ns).is_some_and(|(l3, core)| core - l3 < SOON_NS) {
+        all.push(cycles(&[("l3_slice", "data_cycles")], l3, (0.0, MOST), slice.data_cycles, Kind::Level(3)));
     }
     let near = [Nearness::SameCluster, Nearness::SameNode].map(|nearness| modified(nearness, Home::Both));
     if let Some(&kind) = near.iter().find(|kind| has(**kind)) {
@@ -232,6 +243,8 @@ pub(super) struct Rate {
     pub(super) rises: bool,
     /// Other kinds of figures that depend on a whole number as much: it is settled among all of them.
     pub(super) others: &'static [Kind],
+    /// Whether an earlier value has met the figure, or another one, and this one only makes up for what is left.
+    pub(super) again: bool,
 }
 
 impl Rate {
@@ -242,7 +255,7 @@ impl Rate {
         decided_by: Kind,
         rises: bool,
     ) -> Self {
-        Self { tunable: Tunable::whole(keys, 1.0, bounds, value, decided_by), rises, others: &[] }
+        Self { tunable: Tunable::whole(keys, 1.0, bounds, value, decided_by), rises, others: &[], again: false }
     }
 }
 
@@ -269,9 +282,13 @@ pub(super) fn rates(structure: &Structure, start: &Description, rates: &[Observa
     if of(near).is_some_and(limited) && of(far).is_none() {
         all.push(under_way(near));
     }
+    let triads = is_less(structure, of(Kind::NodeTriad), of(Kind::CoreTriad));
+    if triads && !of(near).is_some_and(limited) {
+        all.push(under_way(Kind::NodeTriad));
+    }
     if of(far).is_some_and(limited) {
         let tunable = Tunable::time(&[("socket_link", "line_ns")], (0.1, 1000.0), link.line, far);
-        all.push(Rate { tunable, rises: false, others: &[] });
+        all.push(Rate { tunable, rises: false, others: &[], again: false });
         all.push(under_way(far));
     }
     all
@@ -306,9 +323,18 @@ fn of_cores(start: &Description, rates: &[Observation]) -> Vec<Rate> {
     if let Some(prefetch) = &start.prefetch {
         all.push(Rate::whole(&[("prefetch", "degree")], (1.0, most), prefetch.degree, reads, true));
     }
+    // One stream has as many lines under way as its prefetcher goes ahead, the three of a triad as many as there are registers.
+    let keys: &[_] = &[("processor", "outstanding_misses")];
+    let registers = Rate::whole(keys, (least, most), processor.outstanding_misses, Kind::CoreTriad, true);
+    all.push(Rate { again: true, ..registers });
+    if let Some(prefetch) = &start.prefetch {
+        let ahead = Rate::whole(&[("prefetch", "degree")], (1.0, most), prefetch.degree, reads, true);
+        all.push(Rate { again: true, others: &[Kind::CoreTriad], ..ahead });
+    }
     if let Some(slice) = start.l3_slice.as_ref().filter(|_| streams_from_third_level(start, rates)) {
         let keys: &[_] = &[("l3_slice", "occupancy_cycles")];
-        all.push(Rate::whole(keys, (1.0, 100.0), slice.occupancy_cycles.max(1), Kind::Stream(3), true));
+        let occupancy = Rate::whole(keys, (1.0, 100.0), slice.occupancy_cycles.max(1), Kind::Stream(3), true);
+        all.push(Rate { others: &[Kind::NodeReads(Place::Local), Kind::NodeTriad], ..occupancy });
     }
     let keys: &[_] = &[("processor", "outstanding_stores")];
     all.push(Rate::whole(keys, (1.0, most), processor.outstanding_stores, Kind::CoreTriad, true));
@@ -325,6 +351,11 @@ const LIMITED: f64 = 0.85;
 
 /// Whether something that the cores of a node share limits what they read `together`: each alone would read more.
 pub(super) fn is_limited(structure: &Structure, together: f64, rates: &[Observation]) -> bool {
-    let alone = measured(rates, Kind::CoreReads(Place::Local)).unwrap_or(f64::INFINITY);
-    together < LIMITED * alone * f64::from(structure.cores_per_socket / structure.nodes_per_socket)
+    is_less(structure, Some(together), measured(rates, Kind::CoreReads(Place::Local)).or(Some(f64::INFINITY)))
+}
+
+/// Whether the rate of the cores of a node together is less than each `alone` has.
+fn is_less(structure: &Structure, together: Option<f64>, alone: Option<f64>) -> bool {
+    let cores = f64::from(structure.cores_per_socket / structure.nodes_per_socket);
+    together.zip(alone).is_some_and(|(together, alone)| together < LIMITED * alone * cores)
 }

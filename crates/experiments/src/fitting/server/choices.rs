@@ -5,7 +5,7 @@ use bench::{Experiment, Plan, Settings};
 use record::Record;
 use units::Bytes;
 
-use super::observed::{Kind, Observation, plan_of};
+use super::observed::{Kind, Observation, is_of_pages, plan_of};
 use super::structure::Structure;
 use super::tuning::Bench;
 use super::values::Values;
@@ -21,11 +21,11 @@ struct Choice {
     within: (usize, f64),
 }
 
-const POLICIES: &[&str] = &["\"pseudo-lru\"", "\"lru\"", "\"random\""];
+pub(super) const POLICIES: &[&str] = &["\"pseudo-lru\"", "\"lru\"", "\"random\""];
 
 /// In the order in which they are made: pages first, for a missing translation delays every list.
 const CHOICES: [Choice; 5] = [
-    Choice { table: "tlb", key: "large_page_kib", alternatives: &["2048", "0"], beyond: 0, within: (1, 4.0) },
+    Choice { table: "tlb", key: LARGE_PAGES, alternatives: &["2048", "0"], beyond: 0, within: (1, 4.0) },
     Choice {
         table: "memory",
         key: "frames",
@@ -38,6 +38,10 @@ const CHOICES: [Choice; 5] = [
     Choice { table: "l3_slice", key: "replacement", alternatives: POLICIES, beyond: 2, within: (2, 2.0) },
 ];
 
+const LARGE_PAGES: &str = "large_page_kib";
+/// A list waits for translations if its loads take this many times as long as those of the cache that it lies in.
+const WAITS: f64 = 1.25;
+
 /// An alternative to the default is taken if it leaves less than this share of the default's squared error.
 const BETTER: f64 = 0.8;
 
@@ -45,7 +49,7 @@ const BETTER: f64 = 0.8;
 pub(super) fn lists(records: &[Record], structure: &Structure, settings: &Settings) -> Vec<Observation> {
     let list = |record: &Record| -> Option<Observation> {
         let plan = plan_of(record, structure, settings)?;
-        (plan.experiment == Experiment::AreaRead).then(|| Observation::new(Kind::List, plan, record, structure))
+        (plan.experiment == Experiment::AreaRead).then(|| Observation::new(Kind::List, plan, record))
     };
     records.iter().filter_map(list).collect()
 }
@@ -58,12 +62,20 @@ pub(super) fn choose(
     bench: &mut Bench<'_>,
     structure: &Structure,
     lists: &[Observation],
+    second_level: Option<f64>,
 ) -> Result<(), ExperimentError> {
     let sizes = [structure.l1, structure.l2, structure.l3].map(|shape| shape.size);
     for choice in &CHOICES {
         let deciding: Vec<Observation> =
             lists.iter().filter(|list| choice.is_decided_by(&list.plan, sizes)).cloned().collect();
         if deciding.is_empty() {
+            continue;
+        }
+        if choice.key == LARGE_PAGES
+            && let Some(small) = are_small(lists, structure, second_level)
+        {
+            let source = "measured: a load of another small page each, on large pages";
+            bench.values.set(choice.table, choice.key, choice.alternatives[usize::from(small)], source);
             continue;
         }
         let mut best = (0, f64::INFINITY);
@@ -80,6 +92,14 @@ pub(super) fn choose(
         bench.values.set(choice.table, choice.key, choice.alternatives[best.0], source);
     }
     Ok(())
+}
+
+/// Whether large pages are so many small ones, as a list with a line of each of many small pages in the `second_level` cache tells that
+/// was measured on large ones: it waits for translations. `None` without such a list.
+fn are_small(lists: &[Observation], structure: &Structure, second_level: Option<f64>) -> Option<bool> {
+    let is_it = |list: &&Observation| list.circumstances.large_pages && is_of_pages(&list.plan, structure);
+    let measured = lists.iter().find(is_it)?.measured;
+    Some(measured > second_level? * WAITS)
 }
 
 impl Choice {

@@ -25,7 +25,7 @@ pub(super) fn clustered(records: &[Record]) -> Vec<Class> {
     let mut pairs: Vec<(CpuId, f64)> = Vec::new();
     for record in records.iter().filter(modified).filter(|record| record.local == first && record.xhops == 0) {
         if !pairs.iter().any(|pair| pair.0 == record.remotes[0]) {
-            pairs.push((record.remotes[0], record.typical()));
+            pairs.push((record.remotes[0], record.headline()));
         }
     }
     let class = |members: Vec<&(CpuId, f64)>| {

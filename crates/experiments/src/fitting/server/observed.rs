@@ -6,7 +6,7 @@ use record::{Record, Unit};
 use units::{Bytes, CpuId};
 
 use super::structure::{Nearness, Structure};
-use crate::fitting::figure::figure;
+use crate::fitting::repeated::Circumstances;
 
 /// Where a reading or writing core finds a line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -121,15 +121,15 @@ pub(super) struct Observation {
     pub(super) measured: f64,
     /// How many places it is the middle of.
     pub(super) places: usize,
-    /// Whether it was measured on pages of the smallest size.
-    pub(super) small_pages: bool,
+    /// How it was measured.
+    pub(super) circumstances: Circumstances,
 }
 
 impl Observation {
     /// The observation of a kind in `record`, measured again by `plan`.
-    pub(super) fn new(kind: Kind, plan: Plan, record: &Record, structure: &Structure) -> Self {
-        let measured = figure(record, structure.l2.size);
-        Self { kind, plan, measured, places: 1, small_pages: on_small_pages(record) }
+    pub(super) fn new(kind: Kind, plan: Plan, record: &Record) -> Self {
+        let measured = record.headline();
+        Self { kind, plan, measured, places: 1, circumstances: Circumstances::of(record) }
     }
 }
 
@@ -142,7 +142,7 @@ pub(super) fn observations(records: &[Record], structure: &Structure, settings: 
     for record in records {
         let Some(plan) = plan_of(record, structure, settings) else { continue };
         if let Some(kind) = kind_of(record, &plan, structure) {
-            all.push(Observation::new(kind, plan, record, structure));
+            all.push(Observation::new(kind, plan, record));
         }
     }
     all.sort_by(|a, b| a.kind.cmp(&b.kind).then(a.measured.total_cmp(&b.measured)));
@@ -165,16 +165,11 @@ pub(super) fn measured(observations: &[Observation], kind: Kind) -> Option<f64> 
     find(observations, kind).map(|observation| observation.measured)
 }
 
-/// Whether memory consisted of the smallest pages, of several kinds.
-pub(in crate::fitting) fn on_small_pages(record: &Record) -> bool {
-    record.conditions.pages_asked.as_deref() == Some("base")
-}
-
 /// One observation for all of a kind: the middle one. Of lists in the third-level cache the shortest: others share it, and what they
 /// put there leaves less and less of longer ones.
 fn middle(same: &[Observation]) -> Observation {
     // On large pages, translation adds to no load.
-    let large: Vec<&Observation> = same.iter().filter(|observation| !observation.small_pages).collect();
+    let large: Vec<&Observation> = same.iter().filter(|observation| !observation.circumstances.small_pages).collect();
     let among: Vec<&Observation> = if large.is_empty() { same.iter().collect() } else { large };
     let shortest = among.iter().min_by_key(|observation| observation.plan.settings.array);
     let chosen = match (same[0].kind, shortest) {
@@ -189,7 +184,10 @@ fn kind_of(record: &Record, plan: &Plan, structure: &Structure) -> Option<Kind> 
     let local = *locals.first()?;
     let place = place_of(local, plan, structure);
     match (plan.experiment, plan.state) {
-        (Experiment::AreaRead, _) if is_of_pages(plan, structure) => Some(Kind::Translation),
+        (Experiment::AreaRead, _) if is_of_pages(plan, structure) => {
+            // One on large pages tells whether they are what they seem.
+            (!Circumstances::of(record).large_pages).then_some(Kind::Translation)
+        }
         (Experiment::P3Ru, _) => level_of(plan.settings.array, plan.settings.stride, structure).and_then(stream),
         (Experiment::LmbenchUpgrd, State::Shrd) => Some(Kind::Upgrade),
         (Experiment::AreaRead, _) => level_of(plan.settings.array, plan.settings.stride, structure),
@@ -225,7 +223,7 @@ fn stream(list: Kind) -> Option<Kind> {
 }
 
 /// Whether a list has a line of each of so many pages as its lines fit the second-level cache, but not the primary one.
-fn is_of_pages(plan: &Plan, structure: &Structure) -> bool {
+pub(super) fn is_of_pages(plan: &Plan, structure: &Structure) -> bool {
     let (array, stride) = (plan.settings.array.0, plan.settings.stride.0);
     let lines = array / stride * structure.line.0;
     stride > structure.page.0 && lines > structure.l1.size.0 && lines as f64 <= FILLED * structure.l2.size.0 as f64

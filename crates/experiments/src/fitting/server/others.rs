@@ -3,31 +3,31 @@
 
 use units::Bytes;
 
-use super::choices::squared_error;
+use super::choices::{POLICIES, squared_error};
 use super::observed::{Kind, Observation, Place, measured};
 use super::structure::Structure;
 use super::tuning::Bench;
 use super::values::Values;
+use super::walks;
 use crate::error::ExperimentError;
 
 const KEY: (&str, &str) = ("l3_slice", "others_mb_per_s");
-/// A list is neither in the cache nor in memory whose latency has come so far of the way from one to the other.
-const BETWEEN: std::ops::Range<f64> = 0.15..0.85;
+/// A list is in the cache as long as its latency has come less than this share of the way from there to memory.
+const IN_CACHE: f64 = 0.15;
 /// Lists up to this share of the cache have room in it.
 const HAS_ROOM: f64 = 0.75;
-/// Lists that decide at most.
-const LISTS: usize = 2;
-/// Rates and policies are compared by lists up to this multiple of the first that is not in the cache: beyond, all are in memory.
-const COMPARED: u64 = 2;
-/// Parts of the rate with which the deciding lists are as slow as measured that are compared, too. A walk of a list that is longer
-/// because lines are gone loses more of them: where the least recently used places are taken, lists are either in the cache or in
-/// memory, and a few hundredths of the rate decide it.
-const PARTS: [f64; 4] = [1.0, 0.98, 0.96, 0.94];
-/// The rate lies within this factor of the first estimate, and is found by so many bisections.
-const WITHIN: f64 = 16.0;
-const BISECTIONS: usize = 7;
+/// The rate lies within this factor of the first estimate, on either side, and is found by so many narrowings of the range.
+const WITHIN: f64 = 8.0;
+const NARROWINGS: usize = 7;
+/// What is left of a range that is narrowed: the golden section, with which one of two places tried is tried in the next range, too.
+const GOLDEN: f64 = 0.618_033_988_749_895;
+/// Lists within this share of what was measured need no others to explain them.
+const CLOSE: f64 = 0.04;
+/// Others explain lists better than walks alone if they leave less than this share of the squared error.
+const BETTER: f64 = 0.8;
 
-/// Finds the rate, and sets it. Returns what one should know of it; `None` where lists are where they have room.
+/// Fits the walk of the page table and, unless it alone explains the lists, the rate and the replacement policy with it: either delays
+/// lists that the other is found by. Returns what one should know of the rate, if there is any.
 ///
 /// # Errors
 /// When the machine cannot be described or simulated.
@@ -38,71 +38,100 @@ pub(super) fn fit(
     observed: &[Observation],
 ) -> Result<Option<String>, ExperimentError> {
     let of = |kind| measured(observed, kind);
+    let without = bench.values.clone();
+    walks::fit(bench, lists)?;
     let Some((cache, memory)) = of(Kind::Level(3)).zip(of(Kind::Memory(Place::Local))) else { return Ok(None) };
     let share = |list: &Observation| (list.measured - cache) / (memory - cache);
-    let size = |list: &Observation| list.plan.settings.array;
     let room = 2 * structure.l2.size.0..(HAS_ROOM * structure.l3.size.0 as f64) as u64;
-    let mut gone: Vec<&Observation> =
-        lists.iter().filter(|list| room.contains(&size(list).0) && share(list) > BETWEEN.start).collect();
-    gone.sort_by_key(|list| size(list));
-    let Some(&first) = gone.first() else { return Ok(None) };
-    let between = gone.iter().filter(|list| BETWEEN.contains(&share(list))).take(LISTS);
-    let mut deciding: Vec<Observation> = between.map(|&list| list.clone()).collect();
-    if deciding.is_empty() {
-        deciding.push(first.clone());
+    let compared: Vec<Observation> = lists.iter().filter(|list| room.contains(&size(list).0)).cloned().collect();
+    let gone = compared.iter().filter(|list| share(list) > IN_CACHE);
+    let Some(first) = gone.min_by_key(|list| size(list)) else { return Ok(None) };
+    let squares = squared_error(bench, &bench.values, &compared)?;
+    if squares < CLOSE * CLOSE * compared.len() as f64 {
+        return Ok(None);
     }
+    let by_walks = (squares, std::mem::replace(&mut bench.values, without));
     // As much as the cache holds comes in during one walk of the first list.
-    let walk_ns = size(&deciding[0]).0 as f64 / deciding[0].plan.settings.stride.0 as f64 * deciding[0].measured;
-    let estimate = structure.l3.size.0 as f64 / walk_ns * 1e3;
-    let near = |list: &&Observation| room.contains(&size(list).0) && size(list).0 <= COMPARED * size(first).0;
-    let compared: Vec<Observation> = lists.iter().filter(near).cloned().collect();
-    // Places that are taken at random spread over sizes what the least recently used ones lose at once.
-    let mut best: Option<(f64, u64, Values)> = None;
-    for policy in [None, Some("\"random\"")] {
-        let mut values = bench.values.clone();
-        if let Some(policy) = policy {
-            values.set(
-                "l3_slice",
-                "replacement",
-                policy,
-                "calibrated: nearest to the lists that others leave a part of",
-            );
-        }
-        let most = rate(bench, &values, &deciding, estimate)?;
-        for part in PARTS {
-            let rate = (most as f64 * part).round() as u64;
-            values.set(KEY.0, KEY.1, rate, "");
-            let squares = squared_error(bench, &values, &compared)?;
-            if best.as_ref().is_none_or(|best| squares < best.0) {
-                best = Some((squares, rate, values.clone()));
-            }
-        }
+    let walk_ns = size(first).0 as f64 / first.plan.settings.stride.0 as f64 * first.measured;
+    let mut rate = structure.l3.size.0 as f64 / walk_ns * 1e3;
+    for policies in [&[][..], POLICIES, &[]] {
+        rate = with_policies(bench, policies, &compared, rate)?;
+        walks::fit(bench, lists)?;
     }
-    let Some((_, rate, values)) = best else { return Ok(None) };
-    bench.values = values;
+    if squared_error(bench, &bench.values, &compared)? > BETTER * by_walks.0 {
+        bench.values = by_walks.1;
+        return Ok(None);
+    }
     let words = |size: Bytes| format!("{:.1} MiB", size.0 as f64 / f64::from(1 << 20));
     let (least, whole) = (words(size(first)), words(structure.l3.size));
-    bench.values.set(KEY.0, KEY.1, rate, format!("calibrated: lists from {least} on, of which memory has a part"));
+    let source = format!("calibrated: lists from {least} on, of which memory has a part");
+    bench.values.set(KEY.0, KEY.1, rate.round(), source);
     Ok(Some(format!(
         "of the third-level cache's {whole} lists of {least} find a part only, as if others, such as virtual machines beside \
          this one, brought {:.1} GB/s into it",
-        rate as f64 / 1e3
+        rate / 1e3
     )))
 }
 
-/// The rate, in MB/s, with which the `deciding` lists are as slow as measured, all together.
+fn size(list: &Observation) -> Bytes {
+    list.plan.settings.array
+}
+
+/// Sets the rate, near an `estimate`, and the best of the replacement `policies` if there are any. Returns the rate, in MB/s.
+fn with_policies(
+    bench: &mut Bench<'_>,
+    policies: &[&str],
+    compared: &[Observation],
+    estimate: f64,
+) -> Result<f64, ExperimentError> {
+    let with = |policy: &&str| {
+        let mut values = bench.values.clone();
+        values.set("l3_slice", "replacement", policy, "calibrated: nearest to the lists that others leave a part of");
+        values
+    };
+    let as_it_is = policies.is_empty().then(|| bench.values.clone());
+    let mut best: Option<(f64, f64, Values)> = None;
+    for values in policies.iter().map(with).chain(as_it_is) {
+        let (squares, rate) = rate(bench, &values, compared, estimate)?;
+        if best.as_ref().is_none_or(|best| squares < best.0) {
+            best = Some((squares, rate, values));
+        }
+    }
+    if let Some((_, rate, mut values)) = best {
+        values.set(KEY.0, KEY.1, rate.round(), "");
+        bench.values = values;
+        return Ok(rate);
+    }
+    Ok(estimate)
+}
+
+/// The rate, in MB/s, with which all lists come nearest to what was measured, and the sum of the squares by which they differ.
 ///
 /// # Errors
 /// When the machine cannot be described or simulated.
-fn rate(bench: &Bench<'_>, values: &Values, deciding: &[Observation], estimate: f64) -> Result<u64, ExperimentError> {
-    let (mut low, mut high) = (estimate / WITHIN, estimate * WITHIN);
-    for _ in 0..BISECTIONS {
-        let middle = (low * high).sqrt();
-        let mut tried = values.clone();
-        tried.set(KEY.0, KEY.1, middle.round() as u64, "");
-        let figures = bench.figures_of(&tried, deciding)?;
-        let slower: f64 = deciding.iter().zip(figures).map(|(list, figure)| (figure / list.measured).ln()).sum();
-        if slower > 0.0 { high = middle } else { low = middle }
+fn rate(
+    bench: &Bench<'_>,
+    values: &Values,
+    compared: &[Observation],
+    estimate: f64,
+) -> Result<(f64, f64), ExperimentError> {
+    let tried = |log: f64| -> Result<(f64, f64), ExperimentError> {
+        let mut values = values.clone();
+        values.set(KEY.0, KEY.1, log.exp().round(), "");
+        Ok((squared_error(bench, &values, compared)?, log))
+    };
+    let (mut low, mut high) = ((estimate / WITHIN).ln(), (estimate * WITHIN).ln());
+    let mut lower = tried(high - GOLDEN * (high - low))?;
+    let mut upper = tried(low + GOLDEN * (high - low))?;
+    for _ in 0..NARROWINGS {
+        if lower.0 <= upper.0 {
+            (high, upper) = (upper.1, lower);
+            lower = tried(high - GOLDEN * (high - low))?;
+        } else {
+            (low, lower) = (lower.1, upper);
+            upper = tried(low + GOLDEN * (high - low))?;
+        }
     }
-    Ok((low * high).sqrt().round() as u64)
+    let (squares, log) = if lower.0 <= upper.0 { lower } else { upper };
+    Ok((squares, log.exp()))
 }

@@ -47,6 +47,8 @@ pub(super) struct Structure {
     pub(super) title: String,
     pub(super) family: Family,
     pub(super) microarchitecture: Option<String>,
+    /// Bytes of an access of the STREAM loops that were measured, if a description can hold them.
+    pub(super) vector: Option<Bytes>,
     pub(super) sockets: u32,
     pub(super) nodes_per_socket: u32,
     pub(super) clusters_per_socket: u32,
@@ -135,6 +137,7 @@ impl Structure {
             title: computer.model.clone().unwrap_or_else(|| computer.machine.clone()),
             family: family(computer, inclusive),
             microarchitecture: computer.microarchitecture.clone(),
+            vector: computer.vector_bytes.filter(|bytes| [8, 16, 32, 64].contains(bytes)).map(Bytes),
             sockets: counts.sockets,
             nodes_per_socket: counts.nodes_per_socket,
             clusters_per_socket: counts.clusters_per_socket,

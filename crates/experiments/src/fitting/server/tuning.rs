@@ -8,7 +8,6 @@ use super::observed::{Kind, Observation};
 use super::tolerance;
 use super::values::Values;
 use crate::error::ExperimentError;
-use crate::fitting::figure::figure;
 use crate::fitting::repeated::Repeated;
 use crate::parallel;
 
@@ -88,9 +87,8 @@ impl Bench<'_> {
         observations: &[Observation],
     ) -> Result<Vec<f64>, ExperimentError> {
         let machine = Repeated::new(values.described(self.file)?);
-        let private = machine.private();
         let work = |observation: &Observation| {
-            Ok(figure(&machine.run(&observation.plan, observation.small_pages)?.record, private))
+            Ok(machine.run(&observation.plan, observation.circumstances)?.record.headline())
         };
         parallel::collected(observations, work, |_| ())
     }
@@ -216,6 +214,8 @@ const RATE_IS_MET: f64 = 0.05;
 /// A rate that goes with a smaller power of its value does not depend on it, and one with less than this much more hardly.
 const RATE_DEPENDS: f64 = 0.12;
 const STEEP: f64 = 0.2;
+/// A value on which the rate has not depended so far is changed by this power of what the rate is off.
+const FURTHER: f64 = 3.0;
 
 /// Result of the fit of a value to a rate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -252,12 +252,13 @@ pub(super) fn fit_rate(
         let power = match last {
             Some((before, rate)) if before != value => {
                 let power = f64::ln(figure / rate) / f64::ln(value / before);
-                if power.abs() < RATE_DEPENDS {
-                    break;
-                }
-                depends = true;
+                depends |= power.abs() >= RATE_DEPENDS;
                 // Between a value that limits the rate and one that does not, nothing tells how far it is to the former.
-                if power.abs() < STEEP { straight } else { power }
+                match power.abs() {
+                    none if none < RATE_DEPENDS => straight / FURTHER,
+                    little if little < STEEP => straight,
+                    _ => power,
+                }
             }
             _ => straight,
         };

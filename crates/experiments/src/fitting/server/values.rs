@@ -53,6 +53,12 @@ impl Values {
         }
     }
 
+    /// A number that has been set.
+    pub(super) fn number(&self, (table, key): (&str, &str)) -> Option<f64> {
+        let entry = self.entries.iter().find(|entry| (entry.table, entry.key.as_str()) == (table, key))?;
+        entry.value.parse().ok()
+    }
+
     /// Has the file name every value of the family that nothing has replaced, as a default.
     ///
     /// # Errors

@@ -60,6 +60,8 @@ section! {
         instruction_window: u32 = "instruction_window", count(1, 512);
         /// Instructions that issue in one core cycle.
         issue_width: u32 = "issue_width", count(1, 16);
+        /// Width of the loads and stores of the benchmark's STREAM loops: a double word, or a vector register.
+        vector: Bytes = "vector_bytes", bytes(8, 64), or Bytes(8);
         /// Cache misses outstanding at once.
         outstanding_misses: u32 = "outstanding_misses", count(1, MOST_MISSES);
         /// Maximum of those that references wait for: the primary cache's fill buffers. What a prefetcher has requested takes none
