@@ -412,6 +412,8 @@ class Computer(Record):
     """The size of a base page, in kibibytes."""
     record: Literal['computer']
     """The kind of record."""
+    vector_bytes: Optional[int]
+    """Bytes that one access of its STREAM loops moves: those of a vector register, or of a double word."""
     vendor: Optional[str]
     """The maker of its processors, as they announce it."""
 

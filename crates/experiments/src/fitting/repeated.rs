@@ -22,11 +22,11 @@ impl Circumstances {
     /// Those of a record.
     pub(super) fn of(record: &Record) -> Self {
         let order = record.conditions.order.as_deref().and_then(ListOrder::named);
-        // A simulated machine has one kind, and names its size.
+        // A simulated machine has one kind, and names its size in kibibytes.
         let asked = record.conditions.pages_asked.as_deref();
         Self {
             small_pages: asked == Some("base"),
-            large_pages: asked == Some("thp"),
+            large_pages: asked.is_some_and(|asked| asked == "thp" || asked.ends_with(['M', 'G'])),
             order: order.unwrap_or(ListOrder::Ascending),
         }
     }
