@@ -74,7 +74,7 @@ pub(super) fn choose(
         if choice.key == LARGE_PAGES
             && let Some(small) = are_small(lists, structure, second_level)
         {
-            let source = "measured: a load of another small page each, on large pages";
+            let source = "measured: a load of another small page each, on these pages";
             bench.values.set(choice.table, choice.key, choice.alternatives[usize::from(small)], source);
             continue;
         }
@@ -95,9 +95,9 @@ pub(super) fn choose(
 }
 
 /// Whether large pages are so many small ones, as a list with a line of each of many small pages in the `second_level` cache tells that
-/// was measured on large ones: it waits for translations. `None` without such a list.
+/// was measured on large ones, or on the only pages of a machine: it waits for translations. `None` without such a list.
 fn are_small(lists: &[Observation], structure: &Structure, second_level: Option<f64>) -> Option<bool> {
-    let is_it = |list: &&Observation| list.circumstances.large_pages && is_of_pages(&list.plan, structure);
+    let is_it = |list: &&Observation| !list.circumstances.small_pages && is_of_pages(&list.plan, structure);
     let measured = lists.iter().find(is_it)?.measured;
     Some(measured > second_level? * WAITS)
 }
