@@ -14,7 +14,7 @@ use crate::size::Kib;
 /// How thoroughly to measure.
 #[derive(Args, Debug, Clone)]
 pub struct ThoroughnessFlags {
-    /// Samples of each measurement [default: 3 in a simulation, 11 on this computer].
+    /// Samples of each measurement [default: 3 in a simulation, 11 on this computer, there 100 for the suite fit].
     #[arg(long, value_name = "N")]
     iterations: Option<u32>,
     /// Cache lines in a requester's list or array [default: by experiment].
@@ -148,7 +148,7 @@ pub(super) struct HostFlags {
     #[arg(long)]
     pub(super) quick: bool,
     /// Stop sampling after N seconds, but take at least three samples of each measurement; 0: no limit [default: 45, or 7
-    /// with --quick, for the overview; otherwise 0].
+    /// with --quick, for the overview; 120, or 0 with --quick, for the suite fit; otherwise 0].
     #[arg(long, value_name = "N")]
     pub(super) seconds: Option<u64>,
     /// Write plots into DIRECTORY: latency by size, loaded latency, and heat maps of cores and nodes, as far as measured.
