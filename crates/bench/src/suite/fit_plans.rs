@@ -35,16 +35,12 @@ pub(super) fn reaches(layout: &Layout, scope: &SuiteScope) -> Vec<crate::Plan> {
         }
         inside = cache;
     }
-    for stride in [layout.line.0, PAGE + layout.line.0] {
+    // On the pages of the other lists, too: a hypervisor may have given small ones for large ones.
+    let apart = PAGE + layout.line.0;
+    let large = scope.pages.iter().map(|&pages| (apart, Some(pages)));
+    for (stride, pages) in [(layout.line.0, None), (apart, None)].into_iter().chain(large) {
         let array = Bytes(stride * TRANSLATIONS);
-        let settings = Settings { array, stride: Bytes(stride), pages: None, ..scope.settings.clone() };
-        collector.add_with(Series::Hierarchy, Experiment::AreaRead, State::Uown, placement.clone(), settings);
-    }
-    // The same on the pages of the other lists: a hypervisor may have given small ones for large ones.
-    let stride = Bytes(PAGE + layout.line.0);
-    for &pages in &scope.pages {
-        let array = Bytes(stride.0 * TRANSLATIONS);
-        let settings = Settings { array, stride, pages: Some(pages), ..scope.settings.clone() };
+        let settings = Settings { array, stride: Bytes(stride), pages, ..scope.settings.clone() };
         collector.add_with(Series::Hierarchy, Experiment::AreaRead, State::Uown, placement.clone(), settings);
     }
     collector.plans

@@ -45,7 +45,7 @@ impl Repeated {
         Self { large, small }
     }
 
-    /// Runs a plan, on pages of the smallest size or on the machine's large ones.
+    /// Runs a plan, on pages of the smallest size or on the machine's large ones, with lists in their order.
     ///
     /// # Errors
     /// When it cannot be simulated.

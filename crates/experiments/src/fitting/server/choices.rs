@@ -43,7 +43,7 @@ const LARGE_PAGES: &str = "large_page_kib";
 const WAITS: f64 = 1.25;
 
 /// An alternative to the default is taken if it leaves less than this share of the default's squared error.
-const BETTER: f64 = 0.8;
+pub(super) const BETTER: f64 = 0.8;
 
 /// The lists of `records` that a structure is compared by.
 pub(super) fn lists(records: &[Record], structure: &Structure, settings: &Settings) -> Vec<Observation> {

@@ -3,7 +3,7 @@
 
 use units::Bytes;
 
-use super::choices::{POLICIES, squared_error};
+use super::choices::{BETTER, POLICIES, squared_error};
 use super::observed::{Kind, Observation, Place, measured};
 use super::structure::Structure;
 use super::tuning::Bench;
@@ -23,8 +23,6 @@ const NARROWINGS: usize = 7;
 const GOLDEN: f64 = 0.618_033_988_749_895;
 /// Lists within this share of what was measured need no others to explain them.
 const CLOSE: f64 = 0.04;
-/// Others explain lists better than walks alone if they leave less than this share of the squared error.
-const BETTER: f64 = 0.8;
 
 /// Fits the walk of the page table and, unless it alone explains the lists, the rate and the replacement policy with it: either delays
 /// lists that the other is found by. Returns what one should know of the rate, if there is any.

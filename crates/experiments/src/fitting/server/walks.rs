@@ -11,33 +11,23 @@ const BEYOND: u64 = 4;
 /// A walk takes less than this.
 const MOST_NS: f64 = 10_000.0;
 
-/// The longest of `lists`, if it has far more pages than there are translations. Large pages count as such only if they are described.
-///
-/// # Errors
-/// When the machine cannot be described.
-pub(super) fn longest<'a>(
-    bench: &Bench<'_>,
-    lists: &'a [Observation],
-) -> Result<Option<&'a Observation>, ExperimentError> {
-    let tlb = bench.values.described(bench.file)?.tlb;
-    let entries = u64::from(tlb.entries.max(tlb.second_entries));
-    let is_walked = |list: &&Observation| {
-        let is_small = list.circumstances.small_pages || tlb.large_page == Bytes(0);
-        is_small && list.plan.settings.array.0 / tlb.page.0 >= BEYOND * entries
-    };
-    Ok(lists.iter().filter(is_walked).max_by_key(|list| list.plan.settings.array))
-}
-
-/// Fits the time of a walk to the [`longest`] list, if there is one.
+/// Fits the time of a walk to the longest of `lists`, if it has far more pages than there are translations. Large pages count as such
+/// only if they are described.
 ///
 /// # Errors
 /// When the machine cannot be described or simulated.
 pub(super) fn fit(bench: &mut Bench<'_>, lists: &[Observation]) -> Result<(), ExperimentError> {
-    let Some(longest) = longest(bench, lists)? else { return Ok(()) };
-    let before = bench.values.described(bench.file)?.tlb.miss;
-    let mut walk = [Tunable::time(&[("tlb", "miss_ns")], (0.0, MOST_NS), before, Kind::List)];
+    let tlb = bench.values.described(bench.file)?.tlb;
+    let entries = u64::from(tlb.entries.max(tlb.second_entries));
+    let size = |list: &Observation| list.plan.settings.array;
+    let is_walked = |list: &&Observation| {
+        let is_small = list.circumstances.small_pages || tlb.large_page == Bytes(0);
+        is_small && size(list).0 / tlb.page.0 >= BEYOND * entries
+    };
+    let Some(longest) = lists.iter().filter(is_walked).max_by_key(|list| size(list)) else { return Ok(()) };
+    let mut walk = [Tunable::time(&[("tlb", "miss_ns")], (0.0, MOST_NS), tlb.miss, Kind::List)];
     fit_times(bench, &mut walk, std::slice::from_ref(longest))?;
-    let (size, ns) = (longest.plan.settings.array, longest.measured);
-    walk[0].write(&mut bench.values, &format!("calibrated: list of {size}, {ns:.1} ns"));
+    let source = format!("calibrated: list of {}, {:.1} ns", size(longest), longest.measured);
+    walk[0].write(&mut bench.values, &source);
     Ok(())
 }
