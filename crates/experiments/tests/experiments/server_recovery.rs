@@ -9,18 +9,32 @@ use machine::description::HomeKind;
 use record::{ComputerRow, Record, Unit};
 use units::{Bytes, CpuId, NodeId};
 
+/// The records of those plans of the suite that `keeps` keeps, with lists in this order, and what an operating system would announce.
+fn records(
+    description: &Description,
+    scope: &SuiteScope,
+    order: ListOrder,
+    keeps: impl Fn(&Plan) -> bool,
+) -> (ComputerRow, Vec<Record>) {
+    let layout = Layout::simulated(description).expect("a layout");
+    let mut plans = Suite::Fit.plans(&layout, scope).expect("possible");
+    plans.retain(keeps);
+    let run = |plan: &Plan| {
+        let platform = SimulatedPlatform::new(description.clone(), sim::Options::default()).expect("a machine");
+        plan.run(&mut platform.in_order(order)).map_err(ExperimentError::from)
+    };
+    let outcomes = parallel::collected(&plans, run, |_| ()).expect("measured");
+    let records = outcomes.into_iter().map(|outcome| outcome.record).collect();
+    (computer_of_server(description).expect("a server"), records)
+}
+
 /// The records of the suite on a machine, few and short.
 fn measured(description: &Description) -> (ComputerRow, Vec<Record>) {
-    let layout = Layout::simulated(description).expect("a layout");
     let settings = Settings { iterations: 1, latency_lines: 256, bandwidth_lines: 1024, ..Settings::simulated() };
     let l2 = description.coherent_cache().size;
     let settings = Settings { array: Bytes(4 * l2.0), ..settings };
     let scope = SuiteScope { largest_area: Bytes(4 * l2.0), areas_per_octave: 1, ..SuiteScope::whole(settings) };
-    let plans = Suite::Fit.plans(&layout, &scope).expect("possible");
-    let run = |plan: &bench::Plan| experiments::run_plan(description, plan, sim::Options::default());
-    let outcomes = parallel::collected(&plans, run, |_| ()).expect("measured");
-    let records = outcomes.into_iter().map(|outcome| outcome.record).collect();
-    (computer_of_server(description).expect("a server"), records)
+    records(description, &scope, ListOrder::Ascending, |_| true)
 }
 
 fn described(machine: &str) -> (Description, Described) {
@@ -118,24 +132,15 @@ fn what_others_bring_in_is_recovered() {
 fn walks_of_the_page_table_are_recovered() {
     let machine = "xeon-e5-2699v3-2s+tlb.miss_ns=45+tlb.large_page_kib=0";
     let original = experiments::variant::resolve(machine).unwrap_or_else(|error| panic!("{error}")).description;
-    let layout = Layout::simulated(&original).expect("a layout");
     let settings = Settings { iterations: 1, array: Bytes::from_mib(16), ..Settings::simulated() };
     let settings = Settings { stride: Bytes(256), ..settings };
     let scope = SuiteScope { largest_area: settings.array, areas_per_octave: 1, ..SuiteScope::whole(settings) };
-    let plans = Suite::Fit.plans(&layout, &scope).expect("possible");
     // Of one core alone, and without what lies farther than its node: the rest stays as the family has it.
-    let is_near = |plan: &&Plan| {
+    let is_near = |plan: &Plan| {
         let placement = &plan.placement;
         placement.home == NodeId(0) && placement.locals == [CpuId(0)] && placement.remotes.is_empty()
     };
-    let plans: Vec<Plan> = plans.iter().filter(is_near).cloned().collect();
-    let run = |plan: &Plan| {
-        let platform = SimulatedPlatform::new(original.clone(), sim::Options::default()).expect("a machine");
-        plan.run(&mut platform.in_order(ListOrder::Random)).map_err(ExperimentError::from)
-    };
-    let outcomes = parallel::collected(&plans, run, |_| ()).expect("measured");
-    let records: Vec<Record> = outcomes.into_iter().map(|outcome| outcome.record).collect();
-    let computer = computer_of_server(&original).expect("a server");
+    let (computer, records) = records(&original, &scope, ListOrder::Random, is_near);
     let described = describe_server("mine.toml", &computer, &records).unwrap_or_else(|error| panic!("{error}"));
     let walk = described.description.tlb.miss.as_ns();
     assert!((42.0..48.0).contains(&walk), "{walk} ns\n{}", described.text);
