@@ -74,11 +74,11 @@ impl<const OWNED: bool> TransfersPages for Cluster<OWNED> {
 }
 
 impl<const OWNED: bool> System<Cluster<OWNED>> {
-    /// A message has been handled at its home: a request of another node is a miss, and the writeback of a line whose frame
-    /// stands for a page elsewhere is a line of that page.
+    /// A message has been handled at its home: another node's request to fill its cache is a miss, which an upgrade is not (Lai and
+    /// Falsafi 2000, Section 3.1), and the writeback of a line whose frame stands for a page elsewhere is a line of that page.
     pub(super) fn note_at_home(&mut self, home: NodeId, NodeMessage { message, .. }: &NodeMessage) {
         match message.kind {
-            MessageKind::Read | MessageKind::ReadExclusive | MessageKind::Upgrade if message.requester != home => {
+            MessageKind::Read | MessageKind::ReadExclusive if message.requester != home => {
                 self.count_page_miss(home, message.line, message.requester, message.kind != MessageKind::Read);
             }
             MessageKind::Writeback => self.note_page_line(home, message.line, self.kernel.now),

@@ -1,5 +1,5 @@
 //! Tests of pages of a cluster whose old frames are poisoned: who finds out that a page has moved, and who pays for it (Lai and
-//! Falsafi 2000, Section 3.1).
+//! Falsafi 2000, Section 3.1), and what counts as a miss on a page.
 
 use sim::{Cause, Options, Program, Simulator, Thread};
 use units::{CpuId, Duration, NodeId};
@@ -45,4 +45,33 @@ fn only_who_meets_the_poison_pays_for_a_page_that_has_moved() {
     let traps = Duration(description.os.bus_error.0 * again);
     assert_eq!((in_os(2), in_os(3)), (traps, Duration::ZERO), "one has met poison, and one has not");
     assert!(in_os(0) >= Duration(description.os.shootdown.0 * PAGES));
+}
+
+/// A processor of the third node stores to a line of a page of the first, which it has loaded before or not; then one of the second node
+/// misses on all lines of all pages.
+#[test]
+fn an_upgrade_is_no_write_miss_that_keeps_a_page_from_being_replicated() {
+    let changes = [("miss_counters.threshold", "8"), ("os.replication", "true")];
+    let description = machine::resolve_changed("dsm-cluster-4x2", "copying", "", &changes).expect("good").description;
+    for upgrade in [true, false] {
+        let options = Options { check_loads: true, ..Options::default() };
+        let mut simulator = Simulator::new(&description, options).expect("it can be");
+        let start = simulator.map(&[Some(NodeId(0)); PAGES as usize]).expect("there is room");
+        let writer = move |thread: &mut Thread<'_>| {
+            if upgrade {
+                thread.load_dependent(start);
+            }
+            thread.store(start);
+            thread.barrier();
+        };
+        let reader = move |thread: &mut Thread<'_>| {
+            thread.barrier();
+            (0..PAGES * PAGE / 64).for_each(|line| thread.load_dependent(start.offset(line * 64)));
+        };
+        let programs = vec![(CpuId(4), Box::new(writer) as Program), (CpuId(2), Box::new(reader) as Program)];
+        simulator.run(programs).expect("it runs");
+        simulator.check_coherence().expect("coherent");
+        let copied = simulator.paging().replications;
+        assert_eq!(copied, if upgrade { PAGES } else { PAGES - 1 }, "the page with a write miss is not");
+    }
 }
