@@ -25,13 +25,19 @@ pub enum Found {
 /// consecutive pages: Prestor 2001, 2.1).
 struct Level {
     entries: Vec<u64>,
-    /// A direct-mapped index, a power of two long, that finds most entries without searching.
-    index: Box<[u16]>,
+    /// By hash of a page number, the list of the entries with such numbers: a power of two of lists, each with the entry found last at
+    /// its head.
+    heads: Box<[u16]>,
+    /// By entry, the next of its list.
+    next: Box<[u16]>,
     filled: usize,
 }
 
-// An index slot has 16 bits for the entry number.
-const _: () = assert!(MOST_TRANSLATIONS <= 1 << u16::BITS);
+/// The end of a list of entries.
+const END: u16 = u16::MAX;
+
+// The number of an entry is not that of the end of a list.
+const _: () = assert!(MOST_TRANSLATIONS <= END as u32);
 
 /// The page number of an empty entry; no page has it.
 pub const NONE: u64 = u64::MAX;
@@ -82,63 +88,122 @@ impl Tlb {
 }
 
 impl Level {
-    /// Index slots of a small buffer; a large one has four for each entry.
-    const LEAST_SLOTS: usize = 256;
+    /// Lists of a small buffer; a large one has four for each entry.
+    const LEAST_LISTS: usize = 256;
 
     fn new(entries: usize) -> Self {
-        let slots = (4 * entries).next_power_of_two().max(Self::LEAST_SLOTS);
-        Self { entries: vec![NONE; entries], index: vec![0; slots].into(), filled: 0 }
+        let lists = (4 * entries).next_power_of_two().max(Self::LEAST_LISTS);
+        Self {
+            entries: vec![NONE; entries],
+            heads: vec![END; lists].into(),
+            next: vec![END; entries].into(),
+            filled: 0,
+        }
     }
 
     /// Whether the buffer has this page number; if not, loads it.
     #[inline]
     fn access(&mut self, page: u64, random: &mut Xoshiro256PlusPlus) -> bool {
-        let hint = usize::from(self.index[self.slot_of(page)]);
-        if self.entries[hint] == page {
+        let head = usize::from(self.heads[self.list_of(page)]);
+        if self.entries.get(head) == Some(&page) {
             return true;
         }
         self.search(page, random)
     }
 
     #[inline]
-    fn slot_of(&self, page: u64) -> usize {
-        page as usize & (self.index.len() - 1)
+    fn list_of(&self, page: u64) -> usize {
+        page as usize & (self.heads.len() - 1)
     }
 
     fn remove(&mut self, page: u64) {
-        if let Some(entry) = self.entries[..self.filled].iter_mut().find(|entry| **entry == page) {
-            *entry = NONE;
+        if let Some(entry) = self.unlink(page) {
+            self.entries[entry] = NONE;
         }
     }
 
     fn clear(&mut self) {
         self.entries.fill(NONE);
+        self.heads.fill(END);
         self.filled = 0;
     }
 
     #[cold]
     fn search(&mut self, page: u64, random: &mut Xoshiro256PlusPlus) -> bool {
-        let found = self.entries.iter().position(|&entry| entry == page);
-        let slot = found.unwrap_or_else(|| {
-            if self.filled < self.entries.len() {
-                self.filled += 1;
-                self.filled - 1
-            } else {
-                random.next_u32() as usize % self.entries.len()
-            }
-        });
-        self.entries[slot] = page;
-        let index = self.slot_of(page);
-        self.index[index] = slot as u16;
+        let found = self.unlink(page);
+        let entry = found.unwrap_or_else(|| self.replace(random));
+        self.entries[entry] = page;
+        let list = self.list_of(page);
+        self.next[entry] = std::mem::replace(&mut self.heads[list], entry as u16);
         found.is_some()
+    }
+
+    /// An entry for another page, in no list.
+    fn replace(&mut self, random: &mut Xoshiro256PlusPlus) -> usize {
+        if self.filled < self.entries.len() {
+            self.filled += 1;
+            return self.filled - 1;
+        }
+        let entry = random.next_u32() as usize % self.entries.len();
+        self.unlink(self.entries[entry]);
+        entry
+    }
+
+    /// Takes the entry of a page out of its list. Returns it, if there is one.
+    fn unlink(&mut self, page: u64) -> Option<usize> {
+        let list = self.list_of(page);
+        let (mut before, mut entry) = (None, self.heads[list]);
+        while entry != END {
+            let (at, next) = (usize::from(entry), self.next[usize::from(entry)]);
+            if self.entries[at] == page {
+                match before {
+                    None => self.heads[list] = next,
+                    Some(before) => self.next[before] = next,
+                }
+                return Some(at);
+            }
+            (before, entry) = (Some(at), next);
+        }
+        None
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use rand_xoshiro::rand_core::SeedableRng;
 
     use super::*;
+
+    proptest! {
+        /// Lists find what a look at every entry would.
+        #[test]
+        fn a_level_is_a_set_of_entries(steps in prop::collection::vec((0u64..12, 0u8..20), 1..400)) {
+            let mut random = [1, 1].map(Xoshiro256PlusPlus::seed_from_u64);
+            let (mut level, mut model) = (Level::new(6), Vec::new());
+            for (number, step) in steps {
+                // Half of the pages share a list.
+                let page = if number % 2 == 0 { number * 256 } else { number };
+                match step {
+                    0 => (level.clear(), model.clear()).0,
+                    1 => {
+                        level.remove(page);
+                        model.iter_mut().filter(|entry| **entry == page).for_each(|entry| *entry = NONE);
+                    }
+                    _ => {
+                        let found = model.contains(&page);
+                        if !found && model.len() < 6 {
+                            model.push(page);
+                        } else if !found {
+                            model[random[1].next_u32() as usize % 6] = page;
+                        }
+                        prop_assert_eq!(level.access(page, &mut random[0]), found);
+                    }
+                }
+                prop_assert_eq!(&level.entries[..level.filled], &model[..]);
+            }
+        }
+    }
 
     #[test]
     fn a_level_holds_as_many_pages_as_it_has_entries() {
@@ -147,8 +212,8 @@ mod tests {
         for page in 0..64 {
             assert!(!level.access(page, &mut random));
         }
-        // Pages 256 apart share an index slot: found by searching.
         assert!((0..64).all(|page| level.access(page, &mut random)));
+        // Pages 256 apart share a list.
         assert!(!level.access(256, &mut random), "a 65th page misses");
         assert!(level.access(256, &mut random));
         let misses = (0..64).filter(|&page| !level.access(page, &mut random)).count();
