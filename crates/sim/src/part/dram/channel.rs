@@ -22,6 +22,25 @@ impl Request {
     const fn is_open(&self) -> bool {
         self.ready.0 != Time::MAX.0
     }
+
+    /// Whether it is of the kind that is served now.
+    const fn is_of(&self, turn: Turn) -> bool {
+        match turn {
+            Turn::Any => true,
+            Turn::Reads => self.read.is_some(),
+            Turn::Writes => self.read.is_none(),
+        }
+    }
+}
+
+/// The kind of requests that a channel serves at a time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Turn {
+    Any,
+    /// Reads, while writes are collected.
+    Reads,
+    /// A batch of writes.
+    Writes,
 }
 
 /// The last line on the wires.
@@ -84,25 +103,28 @@ impl Channel {
         if read.is_none() {
             self.writes += 1;
         }
-        if !self.begin_batch(now, timing) && self.is_eligible(self.queue.len() - 1, timing) {
+        if !self.begin_batch(now, timing) && self.queue.last().is_some_and(|request| request.is_of(self.turn(timing))) {
             self.admit(at, timing);
         }
         self.plan(now, timing)
     }
 
-    /// Whether a request may be served now: a read, unless a batch is being written; a write, if one is.
-    fn is_eligible(&self, index: usize, timing: &DramTiming) -> bool {
-        timing.batch <= 1 || self.queue[index].read.is_none() == (self.draining > 0)
+    /// The requests that may be served now.
+    const fn turn(&self, timing: &DramTiming) -> Turn {
+        match (timing.batch <= 1, self.draining > 0) {
+            (true, _) => Turn::Any,
+            (false, true) => Turn::Writes,
+            (false, false) => Turn::Reads,
+        }
     }
 
     /// Opens the row of the last request in the queue at `at`, unless its bank has others to serve before.
     fn admit(&mut self, at: Time, timing: &DramTiming) {
-        let Some(&Request { place, .. }) = self.queue.last() else { return };
-        let others = self.queue.iter().enumerate().rev().skip(1);
-        let of_bank =
-            others.filter(|&(index, other)| other.place.bank == place.bank && self.is_eligible(index, timing));
+        let Some((&Request { place, .. }, others)) = self.queue.split_last() else { return };
+        let turn = self.turn(timing);
+        let of_bank = others.iter().filter(|other| other.place.bank == place.bank && other.is_of(turn));
         let (mut waiting, mut oldest) = (false, at);
-        for (_, other) in of_bank {
+        for other in of_bank {
             waiting = true;
             if !other.is_open() {
                 oldest = oldest.min(other.since);
@@ -130,9 +152,9 @@ impl Channel {
 
     /// Opens the row of the oldest request to a bank that has nothing to serve otherwise, at `at`.
     fn open_next(&mut self, bank: u32, at: Time, timing: &DramTiming) {
-        let mut next = None;
-        for (index, request) in self.queue.iter().enumerate() {
-            if request.place.bank == bank && self.is_eligible(index, timing) {
+        let (turn, mut next) = (self.turn(timing), None);
+        for request in &self.queue {
+            if request.place.bank == bank && request.is_of(turn) {
                 if request.is_open() {
                     return;
                 }
@@ -156,9 +178,11 @@ impl Channel {
 
     /// Opens rows in all banks that have something to serve and nothing that is ready.
     fn open_all(&mut self, at: Time, timing: &DramTiming) {
+        let turn = self.turn(timing);
         for index in 0..self.queue.len() {
-            if !self.queue[index].is_open() && self.is_eligible(index, timing) {
-                self.open_next(self.queue[index].place.bank, at, timing);
+            let request = self.queue[index];
+            if !request.is_open() && request.is_of(turn) {
+                self.open_next(request.place.bank, at, timing);
             }
         }
     }
@@ -171,13 +195,13 @@ impl Channel {
     /// The request to serve next, and the time at which that starts: the first that can, or the oldest if it has waited for long.
     fn choose(&self, now: Time, timing: &DramTiming) -> Option<(usize, Time)> {
         let mut best: Option<(usize, Time)> = None;
-        let soonest = self.soonest(now);
+        let (turn, soonest) = (self.turn(timing), self.soonest(now));
         for (index, request) in self.queue.iter().enumerate() {
-            if !self.is_eligible(index, timing) {
+            if !request.is_of(turn) {
                 continue;
             }
             if request.is_open() {
-                let start = self.start(request, now, timing);
+                let start = self.start(request, soonest, timing);
                 if best.is_none_or(|(_, first)| start < first) {
                     best = Some((index, start));
                 }
@@ -197,8 +221,8 @@ impl Channel {
         best
     }
 
-    /// The time from which a request can have the wires.
-    fn start(&self, request: &Request, now: Time, timing: &DramTiming) -> Time {
+    /// The time from which a request can have the wires, which no request can before `soonest`.
+    fn start(&self, request: &Request, soonest: Time, timing: &DramTiming) -> Time {
         let Place { group, rank, .. } = request.place;
         let behind = match self.last {
             None => Time::ZERO,
@@ -206,10 +230,9 @@ impl Channel {
             Some(last) if last.group == group => last.end.max(last.start + timing.same_group),
             Some(last) => last.end,
         };
-        timing.refresh.free_earlier(
-            self.soonest(now).max(request.ready).max(behind),
-            self.ranks[usize::from(rank)].refreshed_earlier,
-        )
+        timing
+            .refresh
+            .free_earlier(soonest.max(request.ready).max(behind), self.ranks[usize::from(rank)].refreshed_earlier)
     }
 
     /// Plans the next request to serve. Returns its time, unless that is planned already.
@@ -217,7 +240,7 @@ impl Channel {
         if self.planned <= self.soonest(now) {
             return None;
         }
-        let next = self.choose(now, timing).map_or(Time::MAX, |(_, start)| start);
+        let (_, next) = self.choose(now, timing)?;
         if next < self.planned {
             self.planned = next;
             return Some(next);
@@ -232,12 +255,14 @@ impl Channel {
             return None;
         }
         self.planned = Time::MAX;
-        while let Some((index, start)) = self.choose(now, timing)
-            && start == now
-        {
+        loop {
+            let (index, start) = self.choose(now, timing)?;
+            if start > now {
+                self.planned = start;
+                return Some(start);
+            }
             self.issue(index, now, timing, done);
         }
-        self.plan(now, timing)
     }
 
     /// A request has the wires from `now` on.
