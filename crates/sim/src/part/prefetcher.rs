@@ -141,9 +141,12 @@ impl Prefetcher {
     /// ahead of a stream, in its direction, continues it.
     fn stream_of(&mut self, line: u64) -> Option<(usize, i64)> {
         let continues = |entry: &Entry| {
+            // Few entries are near: this comes first.
+            if entry.line.wrapping_sub(line).wrapping_add(STREAM_WINDOW) > 2 * STREAM_WINDOW {
+                return false;
+            }
             let distance = line.wrapping_sub(entry.line).cast_signed();
-            let near = distance != 0 && distance.unsigned_abs() <= STREAM_WINDOW;
-            entry.used > 0 && near && (!entry.steady || distance.signum() == entry.stride)
+            entry.used > 0 && distance != 0 && (!entry.steady || distance.signum() == entry.stride)
         };
         if let Some(place) = self.table.iter().position(continues) {
             let entry = &mut self.table[place];

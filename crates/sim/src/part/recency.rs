@@ -48,19 +48,10 @@ impl Recency {
     /// Makes `way` of `set` the most recently used.
     #[inline]
     pub(super) fn touch(&mut self, set: usize, way: usize) {
+        // Else nothing changes: a tree points away from its most recently used way already.
         if self.last(set) != way {
             self.last[set] = way as u8;
             self.reorder(set, way);
-        } else {
-            self.touch_last(set, way);
-        }
-    }
-
-    /// As [`Self::touch`], where `way` is the most recently used one already.
-    #[inline]
-    pub(super) fn touch_last(&mut self, set: usize, way: usize) {
-        if let History::Tree(bits) = &mut self.history {
-            point_away(&mut bits[set], way, self.ways);
         }
     }
 
@@ -125,14 +116,15 @@ fn leaves(ways: usize) -> usize {
     ways.next_power_of_two()
 }
 
-/// Points the bits on the path to `way` to the other side: 0 is left, 1 is right.
+/// Points the bits on the path to `way` to the other side: 0 is right, 1 is left. So a new tree, of zeros, points away from the first
+/// way, which counts as the most recently used.
 fn point_away(bits: &mut u32, way: usize, ways: usize) {
     let mut node = leaves(ways) + way;
     while node > 1 {
         let right = node & 1;
         node /= 2;
         let bit = 1 << node;
-        *bits = if right == 1 { *bits & !bit } else { *bits | bit };
+        *bits = if right == 1 { *bits | bit } else { *bits & !bit };
     }
 }
 
@@ -142,7 +134,7 @@ fn pointed_at(bits: u32, ways: usize) -> usize {
     let (mut node, mut first, mut span) = (1, 0, leaves);
     while node < leaves {
         span /= 2;
-        let right = bits >> node & 1 == 1 && first + span < ways;
+        let right = bits >> node & 1 == 0 && first + span < ways;
         node = 2 * node + usize::from(right);
         first += if right { span } else { 0 };
     }
