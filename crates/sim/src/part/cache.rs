@@ -192,7 +192,6 @@ impl Cache {
         if !tag.matches(line) {
             return self.use_other_way(set, line);
         }
-        self.recency.touch_last(set, last);
         tag.state()
     }
 
@@ -353,6 +352,12 @@ impl Cache {
     /// Places `line` in `slot`, as the most recently used one.
     pub fn place(&mut self, slot: Slot, line: u64, state: CopyState, version: Version) {
         self.update(slot, line, state, version);
+        self.recency.touch(slot.set as usize, usize::from(slot.way));
+    }
+
+    /// Makes the line in `slot` the most recently used of its set.
+    #[inline]
+    pub fn touch(&mut self, slot: Slot) {
         self.recency.touch(slot.set as usize, usize::from(slot.way));
     }
 

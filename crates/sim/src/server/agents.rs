@@ -2,7 +2,8 @@
 
 use engine::Grid;
 use protocol::server::{
-    self, CachingOutcome, CachingSite, CachingWork, HomeOutcome, HomeSite, Lane, Leaves, Message, MessageKind, Replaced,
+    self, CachingLine, CachingOutcome, CachingSite, CachingWork, HomeOutcome, HomeSite, Lane, Leaves, Message,
+    MessageKind, Replaced,
 };
 use protocol::{Agent, ProtocolError};
 use units::{CpuId, Duration, LineAddr, NodeId, Time};
@@ -40,7 +41,9 @@ impl System<Servers> {
     /// A message reaches a caching agent or a home. Whatever follows from it at the same place is handled as well.
     pub(super) fn on_agent(&mut self, id: EnvelopeId) {
         let message = self.kernel.envelopes.remove(id).message;
-        self.controllers.inbox.push_back((message, self.kernel.now));
+        if let Err(error) = self.handle(message, self.kernel.now) {
+            return self.fail(error);
+        }
         self.handle_all();
     }
 
@@ -88,9 +91,6 @@ impl System<Servers> {
             return Ok(());
         };
         let looks_up = message.kind.lane() != Lane::Response;
-        if looks_up {
-            state.touch(slice, line);
-        }
         let pipeline = &mut state.slices[usize::from(slice)].pipeline;
         // Its turn is in the order of decisions: what comes later from the same place holds up nothing that is there.
         let start = pipeline.reserve(now, Grid::ANY, timing.occupancy).max(at);
@@ -107,7 +107,7 @@ impl System<Servers> {
         self.count_snoops(cluster, &message, &work);
         self.send_all(self.controllers.places.slice_place(cluster, slice), out, with_data);
         self.controllers.clusters[cluster.index()].set(slice, active);
-        self.make_room(cluster, slice, line, out);
+        self.make_room(cluster, slice, (line, &active.state, looks_up), out);
         self.offer_again(cluster, slice, line, out);
         Ok(())
     }
@@ -185,8 +185,8 @@ impl System<Servers> {
         }
     }
 
-    /// Replaces lines for which a slice has no room left beside `line`, at `at`.
-    fn make_room(&mut self, cluster: NodeId, slice: u16, line: LineAddr, at: Time) {
+    /// Replaces lines for which a slice has no room left beside a line, at `at`; as [`slices::Cluster::settle`].
+    fn make_room(&mut self, cluster: NodeId, slice: u16, line: (LineAddr, &CachingLine, bool), at: Time) {
         // One room after the other: a line may be new in both.
         while let Some((victim, room)) = self.controllers.clusters[cluster.index()].settle(slice, line) {
             self.replace(cluster, slice, victim, room, at);
@@ -203,7 +203,8 @@ impl System<Servers> {
         for slice in 0..self.controllers.places.slices_of_cluster {
             for line in self.controllers.clusters[cluster.index()].at_rest(slice) {
                 self.replace(cluster, slice, line, Room::L3, now);
-                self.make_room(cluster, slice, line, now);
+                let left = self.controllers.clusters[cluster.index()].get(slice, line);
+                self.make_room(cluster, slice, (line, &left.state, false), now);
             }
         }
         self.handle_all();
@@ -295,7 +296,7 @@ impl System<Servers> {
         self.send_from_home(line, out, active.read);
         let homes = &mut self.controllers.homes;
         homes.set(home, controller, active);
-        if let Some(victim) = homes.settle(home, controller, line) {
+        if let Some(victim) = homes.settle(home, controller, line, active.state.entry.is_some()) {
             self.replace_entry(home, controller, victim, out);
         }
         let Servers { homes, inbox, home_trackers, .. } = &mut self.controllers;

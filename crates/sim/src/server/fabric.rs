@@ -5,6 +5,8 @@
 //! modelled. A link between sockets, or to a memory node, carries one message after another, and no more than it has credits
 //! for: a credit returns when the message has come out at the far end and the link has taken it back.
 
+use std::ops::Range;
+
 use engine::{Grid, Server};
 use machine::description::{Description, ServerSpec};
 use machine::server::{Package, Sockets, StopId};
@@ -97,6 +99,8 @@ pub(super) struct Fabric {
     between: LinkTiming,
     /// By sending socket, then by link.
     links: Vec<Direction>,
+    /// By socket, then by neighbour, the links that lead there.
+    links_to: Vec<Range<u16>>,
     link_stops: Vec<StopId>,
     far: Option<LinkTiming>,
     /// By memory node: to it, and from it.
@@ -111,7 +115,7 @@ impl Fabric {
     pub(super) fn new(description: &Description, server: &ServerSpec, package: &Package) -> Result<Self, SimError> {
         let link = SimError::table(description.socket_link.as_ref(), description, "server")?;
         let sockets = Sockets::new(server.sockets, link.links);
-        let sockets = SimError::table(sockets.as_ref(), description, "server")?;
+        let sockets = *SimError::table(sockets.as_ref(), description, "server")?;
         let cycles = |count: u32| server.clock.period() * u64::from(count);
         let stops = package.stops.len();
         let (mut ways, mut steps) = (Vec::with_capacity(stops * stops), Vec::new());
@@ -130,7 +134,7 @@ impl Fabric {
             [direction(), direction()]
         });
         Ok(Self {
-            sockets: *sockets,
+            sockets,
             stops,
             ways,
             steps,
@@ -138,6 +142,9 @@ impl Fabric {
             wires_of_socket: package.wires().len(),
             between: LinkTiming { latency: link.latency, header: link.header, line: link.line },
             links: vec![Direction::new(link.credits); usize::from(sockets.count * sockets.links)],
+            links_to: (0..sockets.count)
+                .flat_map(|from| (0..sockets.count).map(move |to| sockets.links_to(from, to)))
+                .collect(),
             link_stops: package.links.clone(),
             far: far.map(|link| LinkTiming { latency: link.latency, header: link.header, line: link.line }),
             far_links: far_links.collect(),
@@ -164,7 +171,7 @@ impl Fabric {
     /// The link that messages about a line take from one socket to its neighbour; both directions are the same one.
     #[inline]
     fn link_for(&self, from: u16, to: u16, line: u64) -> u16 {
-        let links = self.sockets.links_to(from, to);
+        let links = &self.links_to[usize::from(from * self.sockets.count + to)];
         links.start + (line % u64::from(links.end - links.start)) as u16
     }
 

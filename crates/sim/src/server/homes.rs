@@ -205,9 +205,9 @@ impl Homes {
         }
     }
 
-    /// Brings the directory cache or the probe filter up to date with a line. Returns the line whose entry must be replaced.
-    pub(super) fn settle(&mut self, home: NodeId, controller: usize, line: LineAddr) -> Option<LineAddr> {
-        let wanted = self.get(home, controller, line).state.entry.is_some();
+    /// Brings the directory cache or the probe filter up to date with a line, which is `wanted` there or not. Returns the line whose
+    /// entry must be replaced.
+    pub(super) fn settle(&mut self, home: NodeId, controller: usize, line: LineAddr, wanted: bool) -> Option<LineAddr> {
         let MemoryController { entries, active, reserved, .. } = &mut self.nodes[home.index()][controller];
         let store = entries.as_mut()?;
         match (store.probe(line.0), wanted) {

@@ -13,17 +13,16 @@ use machine::description::{Forwarding, SliceKind};
 /// The places of all agents, and the rules that select one for a line.
 pub(super) struct Places {
     pub(super) design: Design,
-    /// By core of a socket, its stop.
-    cores: Vec<StopId>,
-    /// By slice of a socket, its stop.
-    slices: Vec<StopId>,
-    /// By memory controller of a socket, its stop.
-    memories: Vec<StopId>,
-    /// By link to a memory node of a socket, its stop.
-    memory_links: Vec<StopId>,
-    clusters: u16,
-    nodes: u16,
-    sockets: u16,
+    /// By core.
+    cores: Vec<Place>,
+    /// By cluster, then by slice of the cluster.
+    slices: Vec<Place>,
+    /// By node, then by memory controller of the node.
+    memories: Vec<Place>,
+    /// By cluster, the node whose events those of its caching agents are.
+    nodes_of_clusters: Vec<NodeId>,
+    /// By node, the cluster whose caching agent goes with it.
+    locals: Vec<Option<NodeId>>,
     /// Slices of a cluster.
     pub(super) slices_of_cluster: u16,
     /// Memory controllers of a node.
@@ -65,17 +64,24 @@ impl Places {
             value: error.value.to_string(),
             accepted: format!("at most {} {}", error.most, error.what).into(),
         })?;
+        let memories_of_node = package.memories.len() as u16 / package.nodes;
+        let all_nodes = sockets * package.nodes + description.topology.memory_nodes as u16;
+        let on_all_sockets = |stops: &[StopId]| -> Vec<Place> {
+            (0..sockets).flat_map(|socket| stops.iter().map(move |&stop| Place::at(socket, stop))).collect()
+        };
+        let controllers =
+            |node| (0..memories_of_node).map(move |number| controller_place(package, sockets, node, number));
+        let has_local = matches!(design.home, HomeKind::Directory { .. }) && package.nodes == package.clusters;
+        let local = |node| (has_local && node < package.nodes * sockets).then_some(NodeId(node));
         Ok(Self {
             design,
-            cores: package.cores.clone(),
-            slices: package.slices.clone(),
-            memories: package.memories.clone(),
-            memory_links: package.memory_links.clone(),
-            clusters: package.clusters,
-            nodes: package.nodes,
-            sockets,
+            cores: on_all_sockets(&package.cores),
+            slices: on_all_sockets(&package.slices),
+            memories: (0..all_nodes).flat_map(controllers).collect(),
+            nodes_of_clusters: (0..design.clusters).map(|cluster| node_of_cluster(package, cluster)).collect(),
+            locals: (0..all_nodes).map(local).collect(),
             slices_of_cluster: package.slices.len() as u16 / package.clusters,
-            memories_of_node: package.memories.len() as u16 / package.nodes,
+            memories_of_node,
             at_slice: home.at_slice,
             lines: LineMap::of(description),
         })
@@ -98,8 +104,7 @@ impl Places {
     /// The stop of a core.
     #[inline]
     pub(super) fn core(&self, core: CpuId) -> Place {
-        let cores = self.cores.len() as u16;
-        Place::at(core.0 / cores, self.cores[usize::from(core.0 % cores)])
+        self.cores[core.index()]
     }
 
     /// The slice of a cluster that a line's address selects: a hash spreads lines evenly, whatever their distance.
@@ -118,8 +123,7 @@ impl Places {
     /// The stop of a slice of a cluster.
     #[inline]
     pub(super) fn slice_place(&self, cluster: NodeId, slice: u16) -> Place {
-        let (socket, its) = (cluster.0 / self.clusters, cluster.0 % self.clusters);
-        Place::at(socket, self.slices[usize::from(its * self.slices_of_cluster + slice)])
+        self.slices[cluster.index() * usize::from(self.slices_of_cluster) + usize::from(slice)]
     }
 
     /// The stop of the memory controller of a line.
@@ -129,17 +133,9 @@ impl Places {
     }
 
     /// The stop of a memory controller of a node.
+    #[inline]
     pub(super) fn controller_place(&self, node: NodeId, controller: usize) -> Place {
-        match node.0.checked_sub(self.nodes * self.sockets) {
-            None => {
-                let (socket, its) = (node.0 / self.nodes, node.0 % self.nodes);
-                Place::at(socket, self.memories[usize::from(its * self.memories_of_node) + controller])
-            }
-            Some(number) => {
-                let stop = self.memory_links[usize::from(number / self.sockets) % self.memory_links.len()];
-                Place { socket: number % self.sockets, stop, memory_node: Some(number) }
-            }
-        }
+        self.memories[node.index() * usize::from(self.memories_of_node) + controller]
     }
 
     /// The stop of the home of a line.
@@ -155,21 +151,38 @@ impl Places {
     /// directory in memory.
     #[inline]
     pub(super) fn local_of(&self, node: NodeId) -> Option<NodeId> {
-        let has = matches!(self.design.home, HomeKind::Directory { .. })
-            && self.nodes == self.clusters
-            && node.0 < self.nodes * self.sockets;
-        has.then_some(node)
+        self.locals[node.index()]
     }
 
     /// The node whose events those of a cluster's caching agents are.
     #[inline]
     pub(super) fn node_of_cluster(&self, cluster: NodeId) -> NodeId {
-        let (socket, its) = (cluster.0 / self.clusters, cluster.0 % self.clusters);
-        NodeId(socket * self.nodes + its * self.nodes / self.clusters)
+        self.nodes_of_clusters[cluster.index()]
     }
 
     /// The socket of a node; memory nodes are behind one, too.
     pub(super) fn socket_of_node(&self, node: NodeId) -> u16 {
         self.controller_place(node, 0).socket
     }
+}
+
+/// The stop of a memory controller of a node: of a socket, or at the link of a socket to a memory node.
+fn controller_place(package: &Package, sockets: u16, node: u16, controller: u16) -> Place {
+    let memories_of_node = package.memories.len() as u16 / package.nodes;
+    match node.checked_sub(package.nodes * sockets) {
+        None => {
+            let (socket, its) = (node / package.nodes, node % package.nodes);
+            Place::at(socket, package.memories[usize::from(its * memories_of_node + controller)])
+        }
+        Some(number) => {
+            let stop = package.memory_links[usize::from(number / sockets) % package.memory_links.len()];
+            Place { socket: number % sockets, stop, memory_node: Some(number) }
+        }
+    }
+}
+
+/// The node that a cluster is part of.
+fn node_of_cluster(package: &Package, cluster: u16) -> NodeId {
+    let (socket, its) = (cluster / package.clusters, cluster % package.clusters);
+    NodeId(socket * package.nodes + its * package.nodes / package.clusters)
 }

@@ -226,35 +226,45 @@ impl Cluster {
         None
     }
 
-    /// Brings the tags of a slice up to date with a line. Returns the line that must be replaced, and where.
-    pub(super) fn settle(&mut self, slice: u16, line: LineAddr) -> Option<(LineAddr, Room)> {
-        let CachingLine { l3, cores, external, .. } = self.get(slice, line).state;
+    /// Brings the tags of a slice up to date with a line in this state; one that is `used` is the last to be replaced from now on.
+    /// Returns the line that must be replaced, and where.
+    pub(super) fn settle(
+        &mut self,
+        slice: u16,
+        (line, state, used): (LineAddr, &CachingLine, bool),
+    ) -> Option<(LineAddr, Room)> {
+        let &CachingLine { l3, cores, external, .. } = state;
         // A line that is being replaced has given up its place already.
         let in_l3 = l3 != L3Copy::None && external != Some(External::ReplaceL3);
         let in_filter = cores != 0 && external != Some(External::ReplaceFilter);
-        self.settle_in(slice, line, Room::L3, in_l3)
-            .map(|victim| (victim, Room::L3))
-            .or_else(|| self.settle_in(slice, line, Room::Filter, in_filter).map(|victim| (victim, Room::Filter)))
+        self.settle_in(slice, (line, used), Room::L3, in_l3).map(|victim| (victim, Room::L3)).or_else(|| {
+            self.settle_in(slice, (line, used), Room::Filter, in_filter).map(|victim| (victim, Room::Filter))
+        })
     }
 
-    fn settle_in(&mut self, slice: u16, line: LineAddr, room: Room, wanted: bool) -> Option<LineAddr> {
+    fn settle_in(&mut self, slice: u16, (line, used): (LineAddr, bool), room: Room, wanted: bool) -> Option<LineAddr> {
         let Slice { tags, filter, active, reserved, .. } = &mut self.slices[usize::from(slice)];
         let store = match room {
             Room::L3 => tags,
             Room::Filter => filter.as_mut()?,
         };
-        match (store.probe(line.0), wanted) {
-            (Some(found), false) => store.empty(found.slot),
-            (None, true) => {
-                // A line with work under way is not replaced. If all are (others' snoops wait for no room), the new one is in a
-                // buffer for now.
-                reserved.clear();
-                reserved.extend(store.slots_beside(line.0, active.lines()));
-                let (slot, victim) = store.make_room(line.0, |slot| reserved.contains(&slot), &mut self.random)?;
-                store.place(slot, line.0, CopyState::SHARED, Version::default());
-                return victim.map(|victim| LineAddr(victim.line)).filter(|&victim| !is_other(victim));
+        let Some(found) = store.probe(line.0) else {
+            if !wanted {
+                return None;
             }
-            _ => {}
+            // A line with work under way is not replaced. If all are (others' snoops wait for no room), the new one is in a
+            // buffer for now.
+            reserved.clear();
+            reserved.extend(store.slots_beside(line.0, active.lines()));
+            let (slot, victim) = store.make_room(line.0, |slot| reserved.contains(&slot), &mut self.random)?;
+            store.place(slot, line.0, CopyState::SHARED, Version::default());
+            return victim.map(|victim| LineAddr(victim.line)).filter(|&victim| !is_other(victim));
+        };
+        if used {
+            store.touch(found.slot);
+        }
+        if !wanted {
+            store.empty(found.slot);
         }
         None
     }
@@ -268,16 +278,6 @@ impl Cluster {
     /// Whether any slice has work under way.
     pub(super) fn works(&self) -> bool {
         self.slices.iter().any(|slice| slice.active.len() > 0)
-    }
-
-    /// A line is used: it is the last to be replaced.
-    #[inline]
-    pub(super) fn touch(&mut self, slice: u16, line: LineAddr) {
-        let Slice { tags, filter, .. } = &mut self.slices[usize::from(slice)];
-        tags.use_line(line.0);
-        if let Some(filter) = filter {
-            filter.use_line(line.0);
-        }
     }
 }
 

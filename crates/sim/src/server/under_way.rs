@@ -9,11 +9,13 @@ pub(super) struct UnderWay<T> {
     lines: Vec<LineAddr>,
     frames: Vec<u64>,
     work: Vec<T>,
+    /// The place of the line that was looked for last: the steps of one message look for one line several times.
+    latest: usize,
 }
 
 impl<T> Default for UnderWay<T> {
     fn default() -> Self {
-        Self { lines: Vec::new(), frames: Vec::new(), work: Vec::new() }
+        Self { lines: Vec::new(), frames: Vec::new(), work: Vec::new(), latest: 0 }
     }
 }
 
@@ -26,13 +28,16 @@ impl<T> UnderWay<T> {
 
     /// The work on a line.
     #[inline]
-    pub(super) fn get(&self, line: LineAddr) -> Option<&T> {
+    pub(super) fn get(&mut self, line: LineAddr) -> Option<&T> {
         self.place(line).map(|place| &self.work[place])
     }
 
     #[inline]
-    fn place(&self, line: LineAddr) -> Option<usize> {
-        self.lines.iter().position(|&other| other == line)
+    fn place(&mut self, line: LineAddr) -> Option<usize> {
+        if self.lines.get(self.latest) != Some(&line) {
+            self.latest = self.lines.iter().position(|&other| other == line)?;
+        }
+        Some(self.latest)
     }
 
     /// Work on a line begins.
