@@ -295,8 +295,9 @@ impl<const OWNED: bool> System<Cluster<OWNED>> {
         if !remote {
             match command {
                 Command::Read | Command::ReadForeign => self.count_page_miss(node, line, node, false),
-                Command::ReadExclusive | Command::Upgrade => self.count_page_miss(node, line, node, true),
-                Command::Writeback => {}
+                Command::ReadExclusive => self.count_page_miss(node, line, node, true),
+                // No cache is filled.
+                Command::Upgrade | Command::Writeback => {}
             }
         }
         if remote && self.controllers.devices[node.index()].frames.is_remote_access() {

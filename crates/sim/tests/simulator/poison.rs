@@ -75,3 +75,42 @@ fn an_upgrade_is_no_write_miss_that_keeps_a_page_from_being_replicated() {
         assert_eq!(copied, if upgrade { PAGES } else { PAGES - 1 }, "the page with a write miss is not");
     }
 }
+
+/// Both processors of the home load lines of a page, and one of them stores to them, which is an upgrade; then one of the second node
+/// misses on all 64 lines. The page moves if that is ahead of the loads by the threshold: the upgrades are no misses of the home.
+#[test]
+fn an_upgrade_of_the_home_is_no_miss_that_keeps_a_page_from_moving() {
+    let changes = [("miss_counters.threshold", "8"), ("os.migration", "true")];
+    let description = machine::resolve_changed("dsm-cluster-4x2", "moving", "", &changes).expect("good").description;
+    for (upgrades, moved) in [(20, 1), (28, 1), (29, 0)] {
+        let options = Options { check_loads: true, ..Options::default() };
+        let mut simulator = Simulator::new(&description, options).expect("it can be");
+        let start = simulator.map(&[Some(NodeId(0))]).expect("there is room");
+        let each = move |thread: &mut Thread<'_>, lines: u64, store: bool| {
+            for line in (0..lines).map(|line| start.offset(line * 64)) {
+                if store { thread.store(line) } else { thread.load_dependent(line) }
+            }
+        };
+        let loader = move |thread: &mut Thread<'_>| {
+            each(thread, upgrades, false);
+            thread.barrier();
+            thread.barrier();
+        };
+        let writer = move |thread: &mut Thread<'_>| {
+            thread.barrier();
+            each(thread, upgrades, false);
+            each(thread, upgrades, true);
+            thread.barrier();
+        };
+        let reader = move |thread: &mut Thread<'_>| {
+            thread.barrier();
+            thread.barrier();
+            each(thread, 64, false);
+        };
+        let programs =
+            vec![(CpuId(1), Box::new(loader) as Program), (CpuId(0), Box::new(writer)), (CpuId(2), Box::new(reader))];
+        simulator.run(programs).expect("it runs");
+        simulator.check_coherence().expect("coherent");
+        assert_eq!(simulator.paging().migrations, moved, "after {upgrades} upgrades");
+    }
+}
