@@ -127,6 +127,15 @@ struct Taken {
     demanded: bool,
 }
 
+/// Classes of lines by the lowest bits of their addresses.
+const ALIKE: usize = 64;
+
+/// The class of a line.
+#[inline]
+const fn class_of(line: LineAddr) -> usize {
+    line.0 as usize % ALIKE
+}
+
 /// The address of an unused miss register; no line has it.
 const NO_LINE: LineAddr = LineAddr(u64::MAX);
 
@@ -136,6 +145,8 @@ pub(super) struct Misses {
     /// Lines of the outstanding misses ([`NO_LINE`] for none), and their number.
     lines: Vec<LineAddr>,
     outstanding: u8,
+    /// Numbers of them by the lowest bits of their lines' addresses: most lines that are looked for have no miss, and need no search.
+    alike: [u8; ALIKE],
     /// Those of them that wait for something before their requests are posted; there are entries for so many beside `registers`,
     /// from the first one on.
     waiting: usize,
@@ -175,6 +186,7 @@ impl Misses {
         Self {
             lines: vec![NO_LINE; registers],
             outstanding: 0,
+            alike: [0; ALIKE],
             waiting: 0,
             registers,
             buffers,
@@ -258,18 +270,32 @@ impl Misses {
     pub(super) fn open(&mut self, id: MissId, miss: Miss) {
         self.waiting += usize::from(miss.waiting != Waiting::No);
         self.lines[usize::from(id.0)] = miss.line;
+        self.alike[class_of(miss.line)] += 1;
         self.entries[usize::from(id.0)] = Some(miss);
         self.outstanding += 1;
     }
 
     /// Changes the line of miss `id`.
     pub(super) fn rename(&mut self, id: MissId, line: LineAddr) {
-        self.lines[usize::from(id.0)] = line;
+        let before = std::mem::replace(&mut self.lines[usize::from(id.0)], line);
+        self.alike[class_of(before)] -= 1;
+        self.alike[class_of(line)] += 1;
+    }
+
+    /// The miss on a line.
+    #[inline]
+    fn on(&self, line: LineAddr) -> Option<MissId> {
+        if self.alike[class_of(line)] == 0 {
+            return None;
+        }
+        let number = self.lines.iter().position(|&other| other == line)?;
+        Some(MissId(number as u8))
     }
 
     fn close(&mut self, id: MissId, until: Time) -> Option<Miss> {
         let miss = self.entries[usize::from(id.0)].take()?;
-        self.lines[usize::from(id.0)] = NO_LINE;
+        let line = std::mem::replace(&mut self.lines[usize::from(id.0)], NO_LINE);
+        self.alike[class_of(line)] -= 1;
         self.outstanding -= 1;
         self.taken[usize::from(id.0)] =
             Taken { until, upgrade: miss.upgrade, writes: miss.writes, demanded: miss.demanded };
@@ -281,11 +307,7 @@ impl Processor {
     /// The outstanding miss on `line`.
     #[inline]
     pub fn miss_on(&self, line: LineAddr) -> Option<MissId> {
-        if self.misses.is_empty() {
-            return None;
-        }
-        let number = self.misses.lines.iter().position(|&other| other == line)?;
-        Some(MissId(number as u8))
+        self.misses.on(line)
     }
 
     /// The outstanding miss `id`.
