@@ -243,13 +243,15 @@ impl Misses {
     /// Whether a fill buffer is free, for a reference that waits for a miss.
     #[inline]
     pub(super) fn has_buffer(&self) -> bool {
-        let holds = |miss: &&Miss| miss.demanded && miss.waiting == Waiting::No;
-        self.buffers >= self.registers || self.entries.iter().flatten().filter(holds).count() < self.buffers
+        let holds = |&(_, miss): &(MissId, &Miss)| miss.demanded && miss.waiting == Waiting::No;
+        self.buffers >= self.registers || self.iter().filter(holds).count() < self.buffers
     }
 
+    /// The outstanding misses. Their lines tell them apart from free registers: entries are large.
     #[inline]
     pub(super) fn iter(&self) -> impl Iterator<Item = (MissId, &Miss)> {
-        (0u8..).map(MissId).zip(&self.entries).filter_map(|(id, miss)| Some((id, miss.as_ref()?)))
+        let outstanding = self.lines.iter().zip(&self.entries).zip(0u8..).filter(|((line, _), _)| **line != NO_LINE);
+        outstanding.filter_map(|((_, miss), number)| Some((MissId(number), miss.as_ref()?)))
     }
 
     #[inline]
@@ -328,8 +330,9 @@ impl Processor {
         let misses = &self.misses;
         let (mut free, mut busy, mut demands, mut stores, mut upgrades) = (None, 0, 0, 0, 0);
         let mut soonest: Option<Time> = None;
-        for (number, taken) in misses.taken.iter().enumerate() {
-            let (is_demanded, is_store, is_upgrade) = match &misses.entries[number] {
+        for (number, (taken, &line)) in misses.taken.iter().zip(&misses.lines).enumerate() {
+            let miss = if line == NO_LINE { None } else { misses.entries[number].as_ref() };
+            let (is_demanded, is_store, is_upgrade) = match miss {
                 Some(miss) if miss.waiting != Waiting::No => continue,
                 Some(miss) => (miss.demanded, miss.writes, miss.upgrade),
                 None if taken.until > self.time => {
