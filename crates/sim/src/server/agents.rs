@@ -2,8 +2,7 @@
 
 use engine::Grid;
 use protocol::server::{
-    self, CachingLine, CachingOutcome, CachingSite, CachingWork, HomeOutcome, HomeSite, Lane, Leaves, Message,
-    MessageKind, Replaced,
+    self, CachingOutcome, CachingSite, CachingWork, HomeOutcome, HomeSite, Lane, Leaves, Message, MessageKind, Replaced,
 };
 use protocol::{Agent, ProtocolError};
 use units::{CpuId, Duration, LineAddr, NodeId, Time};
@@ -12,7 +11,7 @@ use super::Servers;
 use super::event::ServerEvent;
 use super::fabric::Place;
 use super::slices;
-use super::slices::Room;
+use super::slices::{Room, Step};
 use crate::kernel::{EnvelopeId, Event};
 use crate::system::{Served, System};
 
@@ -107,7 +106,7 @@ impl System<Servers> {
         self.count_snoops(cluster, &message, &work);
         self.send_all(self.controllers.places.slice_place(cluster, slice), out, with_data);
         self.controllers.clusters[cluster.index()].set(slice, active);
-        self.make_room(cluster, slice, (line, &active.state, looks_up), out);
+        self.make_room(cluster, slice, (line, Step::new(&before, &active.state, looks_up)), out);
         self.offer_again(cluster, slice, line, out);
         Ok(())
     }
@@ -186,9 +185,9 @@ impl System<Servers> {
     }
 
     /// Replaces lines for which a slice has no room left beside a line, at `at`; as [`slices::Cluster::settle`].
-    fn make_room(&mut self, cluster: NodeId, slice: u16, line: (LineAddr, &CachingLine, bool), at: Time) {
+    fn make_room(&mut self, cluster: NodeId, slice: u16, (line, step): (LineAddr, Step), at: Time) {
         // One room after the other: a line may be new in both.
-        while let Some((victim, room)) = self.controllers.clusters[cluster.index()].settle(slice, line) {
+        while let Some((victim, room)) = self.controllers.clusters[cluster.index()].settle(slice, line, &step) {
             self.replace(cluster, slice, victim, room, at);
         }
     }
@@ -204,7 +203,7 @@ impl System<Servers> {
             for line in self.controllers.clusters[cluster.index()].at_rest(slice) {
                 self.replace(cluster, slice, line, Room::L3, now);
                 let left = self.controllers.clusters[cluster.index()].get(slice, line);
-                self.make_room(cluster, slice, (line, &left.state, false), now);
+                self.make_room(cluster, slice, (line, Step::to(&left.state)), now);
             }
         }
         self.handle_all();

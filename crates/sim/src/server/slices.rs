@@ -99,6 +99,38 @@ pub(super) enum Room {
     Filter,
 }
 
+/// A step of a line at its slice, as the tags see it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    /// By [`Room`], whether the line may have had a place there before.
+    had: [bool; 2],
+    /// Whether it needs one from now on.
+    needs: [bool; 2],
+    /// Whether it is used, and so the last to be replaced.
+    uses: bool,
+}
+
+impl Step {
+    /// The step from one state to another, which uses the line or not.
+    pub(super) fn new(before: &CachingLine, after: &CachingLine, uses: bool) -> Self {
+        Self { had: rooms(before), needs: rooms(after), uses }
+    }
+
+    /// Steps of which only the last state is known.
+    pub(super) fn to(after: &CachingLine) -> Self {
+        Self { had: [true; 2], needs: rooms(after), uses: false }
+    }
+}
+
+/// By [`Room`], whether a line in this state needs a place there. One that is being replaced has given up its place already.
+fn rooms(line: &CachingLine) -> [bool; 2] {
+    let &CachingLine { l3, cores, external, .. } = line;
+    [
+        l3 != L3Copy::None && external != Some(External::ReplaceL3),
+        cores != 0 && external != Some(External::ReplaceFilter),
+    ]
+}
+
 impl Cluster {
     /// Empty slices, `count` of them, of a machine with these nodes and memory controllers in all.
     ///
@@ -226,30 +258,26 @@ impl Cluster {
         None
     }
 
-    /// Brings the tags of a slice up to date with a line in this state; one that is `used` is the last to be replaced from now on.
-    /// Returns the line that must be replaced, and where.
-    pub(super) fn settle(
-        &mut self,
-        slice: u16,
-        (line, state, used): (LineAddr, &CachingLine, bool),
-    ) -> Option<(LineAddr, Room)> {
-        let &CachingLine { l3, cores, external, .. } = state;
-        // A line that is being replaced has given up its place already.
-        let in_l3 = l3 != L3Copy::None && external != Some(External::ReplaceL3);
-        let in_filter = cores != 0 && external != Some(External::ReplaceFilter);
-        self.settle_in(slice, (line, used), Room::L3, in_l3).map(|victim| (victim, Room::L3)).or_else(|| {
-            self.settle_in(slice, (line, used), Room::Filter, in_filter).map(|victim| (victim, Room::Filter))
-        })
+    /// Brings the tags of a slice up to date with a line. Returns the line that must be replaced, and where.
+    pub(super) fn settle(&mut self, slice: u16, line: LineAddr, step: &Step) -> Option<(LineAddr, Room)> {
+        [Room::L3, Room::Filter]
+            .into_iter()
+            .find_map(|room| self.settle_in(slice, line, room, step).map(|victim| (victim, room)))
     }
 
-    fn settle_in(&mut self, slice: u16, (line, used): (LineAddr, bool), room: Room, wanted: bool) -> Option<LineAddr> {
+    fn settle_in(&mut self, slice: u16, line: LineAddr, room: Room, step: &Step) -> Option<LineAddr> {
+        let [had, needs] = [step.had, step.needs].map(|rooms| rooms[room as usize]);
+        // The tags, large and for the most part not in the host's caches, are left alone.
+        if !had && !needs {
+            return None;
+        }
         let Slice { tags, filter, active, reserved, .. } = &mut self.slices[usize::from(slice)];
         let store = match room {
             Room::L3 => tags,
             Room::Filter => filter.as_mut()?,
         };
         let Some(found) = store.probe(line.0) else {
-            if !wanted {
+            if !needs {
                 return None;
             }
             // A line with work under way is not replaced. If all are (others' snoops wait for no room), the new one is in a
@@ -260,10 +288,10 @@ impl Cluster {
             store.place(slot, line.0, CopyState::SHARED, Version::default());
             return victim.map(|victim| LineAddr(victim.line)).filter(|&victim| !is_other(victim));
         };
-        if used {
+        if step.uses {
             store.touch(found.slot);
         }
-        if !wanted {
+        if !needs {
             store.empty(found.slot);
         }
         None
