@@ -5,7 +5,7 @@ use super::link::{Change, Link, Mark};
 use super::packet::{List, Subaction};
 use super::spec::{NEVER, PassTransmission, RingSpec, Slot};
 use super::stream::Stream;
-use super::{Obstacle, Ring};
+use super::{NodeStatistics, Obstacle, Ring};
 
 /// The output side of one subaction.
 #[derive(Clone, Copy, Debug)]
@@ -64,10 +64,14 @@ pub(super) struct Interface {
     pub(super) echo_ends: (Slot, u32),
     /// The slot in which the end of the busy time is looked for next: as packets come, it ends later than it seemed.
     pub(super) end_sought: Slot,
+    /// The slot from which on the node transmits as things are, if it is not busy and has something to send.
+    pub(super) start_sought: Slot,
     /// The slot in which the present transmission ends, with the idle behind it.
     pub(super) own_ends: Slot,
     /// The slot up to which waits are accounted for, if packets wait.
     pub(super) accounted: Slot,
+    /// The slot up to which the waits of packets count at least ([`Ring::counts`]): changes before it may not be noted yet.
+    pub(super) looked_at: Slot,
     /// The subaction of the last packet transmitted.
     pub(super) last: Subaction,
     /// Packets that wait for their first transmission or another.
@@ -100,8 +104,10 @@ impl Interface {
             echo_taken: NEVER,
             echo_ends: (NEVER, 0),
             end_sought: 0,
+            start_sought: NEVER,
             own_ends: 0,
             accounted: 0,
+            looked_at: 0,
             last: Subaction::Response,
             waiting: 0,
             turn: None,
@@ -142,6 +148,41 @@ impl Interface {
             & (mark.slot <= until)
     }
 
+    /// Notes the changes that are passed on ahead of time and that have come before `end`.
+    #[inline]
+    pub(super) fn catch_up(&mut self, statistics: &mut NodeStatistics, end: Slot) {
+        if self.link.has_passed() {
+            self.note_passed(statistics, end);
+        }
+    }
+
+    fn note_passed(&mut self, statistics: &mut NodeStatistics, end: Slot) {
+        if (self.waiting == 0 || self.stream.is_busy) && self.link.are_passed_before(end) {
+            self.stream = self.ahead;
+            self.link.take_all_passed();
+            return;
+        }
+        while let Some(mark) = self.link.take_passed(end) {
+            if mark.is_packet() && !self.stream.is_busy {
+                self.account(statistics, mark.slot);
+            }
+            self.stream.pass(&mark);
+        }
+    }
+
+    /// Accounts for the waits of packets up to `slot`, in which the state changes.
+    #[inline]
+    pub(super) fn account(&mut self, statistics: &mut NodeStatistics, slot: Slot) {
+        if self.waiting == 0 {
+            self.accounted = slot;
+            return;
+        }
+        let packets = u64::from(self.waiting);
+        for (obstacle, slots) in self.obstacles(slot) {
+            statistics.waits[obstacle as usize] += packets * slots;
+        }
+    }
+
     /// The multiplexor has changed while nothing is passed on ahead of time.
     #[inline]
     pub(super) fn follow(&mut self) {
@@ -170,22 +211,31 @@ impl Interface {
 
 impl Ring {
     /// Accounts for the waits of packets at `node` up to `slot`, in which its state changes.
-    #[inline(always)]
+    #[inline]
     pub(super) fn account(&mut self, node: usize, slot: Slot) {
-        let interface = &mut self.nodes[node];
-        if interface.waiting == 0 {
-            interface.accounted = slot;
-        } else {
-            self.account_waits(node, slot);
-        }
+        self.nodes[node].account(&mut self.statistics[node], slot);
     }
 
-    fn account_waits(&mut self, node: usize, slot: Slot) {
+    /// Notes the changes that `node` has passed on ahead of time and that have come before `end`.
+    #[inline]
+    pub(super) fn catch_up(&mut self, node: usize, end: Slot) {
+        self.nodes[node].catch_up(&mut self.statistics[node], end);
+    }
+
+    /// Whether `node` still starts or ends a transmission in `slot`, as was to be expected. A packet or a stop idle that came meanwhile
+    /// keeps it from that in half of all cases, and a step would do nothing then but to find the end of a busy time, which is later.
+    #[inline]
+    pub(super) fn acts(&mut self, node: usize, slot: Slot) -> bool {
         let interface = &mut self.nodes[node];
-        let packets = u64::from(interface.waiting);
-        for (obstacle, slots) in interface.obstacles(slot) {
-            self.statistics[node].waits[obstacle as usize] += packets * slots;
+        interface.looked_at = slot + 1;
+        if !interface.ahead.is_busy {
+            return interface.turn.is_some() && interface.start_sought <= slot;
         }
+        let free_at = interface.ahead.free_at;
+        if free_at != slot + 1 {
+            self.seek_end(node, slot, free_at - 1);
+        }
+        free_at == slot + 1
     }
 
     /// A step of `node` in `slot`, in the order of the hardware: the start of a transmission depends on the slots
@@ -243,7 +293,7 @@ impl Ring {
         let interface = &mut self.nodes[node];
         if interface.end_sought <= slot || interface.end_sought > end {
             interface.end_sought = end;
-            self.wheel.set(end, node);
+            self.wheel.set_tentative(end, node);
         }
     }
 
@@ -261,8 +311,9 @@ impl Ring {
             }
             stream.pass(mark);
         }
+        self.nodes[node].start_sought = stream.may_start;
         if stream.may_start != NEVER {
-            self.wheel.set(stream.may_start.max(soonest), node);
+            self.wheel.set_tentative(stream.may_start.max(soonest), node);
         }
     }
 }

@@ -50,7 +50,7 @@ use units::{Duration, NodeId, Time};
 
 use interface::Interface;
 use packet::Records;
-use spec::{AHEAD, Slot};
+use spec::{AHEAD, NEVER, Slot};
 use wheel::Wheel;
 
 pub use audit::Imbalance;
@@ -250,18 +250,23 @@ impl Ring {
     /// Runs through the slots before `end`, or up to one in which a packet leaves an output buffer that has refused another.
     /// Returns whether it has reached the end.
     fn run_before(&mut self, end: Slot) -> bool {
-        while let Some(slot) = self.wheel.next(self.clock)
-            && slot < end
-        {
+        while self.wheel.due() < end {
+            let slot = self.wheel.due();
             self.clock = slot;
             for word in 0..self.wheel.words() {
-                let mut nodes = self.wheel.take(slot, word);
+                let [certain, tentative] = self.wheel.take(slot, word);
+                let mut nodes = certain | tentative;
                 while nodes != 0 {
-                    self.step(word * 64 + nodes.trailing_zeros() as usize, slot);
-                    nodes &= nodes - 1;
+                    let bit = nodes & nodes.wrapping_neg();
+                    let node = word * 64 + nodes.trailing_zeros() as usize;
+                    if certain & bit != 0 || self.acts(node, slot) {
+                        self.step(node, slot);
+                    }
+                    nodes ^= bit;
                 }
             }
             self.clock = slot + 1;
+            self.wheel.pass(slot + 1);
             if std::mem::take(&mut self.has_space) {
                 return false;
             }
@@ -290,7 +295,8 @@ impl Ring {
 
     /// The time up to which the ring must run next for anything to happen in it; `None` if it is idle.
     pub fn next_event(&self) -> Option<Time> {
-        self.wheel.next(self.clock).map(|slot| self.spec.time(slot))
+        let due = self.wheel.due();
+        (due != NEVER).then(|| self.spec.time(due))
     }
 
     /// Takes the outcomes since the last call, in the order of the slots from which they follow, within a slot by node.
@@ -307,7 +313,10 @@ impl Ring {
     /// The counts of a node since the start of the run.
     pub fn counts(&self, node: NodeId) -> NodeStatistics {
         let [sends, echoes] = self.nodes[self.next(node.index())].flow.on_link;
-        NodeStatistics { sends, echoes, ..self.statistics[node.index()] }
+        let mut statistics = self.statistics[node.index()];
+        let interface = &self.nodes[node.index()];
+        interface.clone().catch_up(&mut statistics, interface.looked_at);
+        NodeStatistics { sends, echoes, ..statistics }
     }
 
     /// Plants a fault that strikes once, after `spared` occasions.

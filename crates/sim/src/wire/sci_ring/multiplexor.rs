@@ -92,12 +92,21 @@ impl Ring {
     /// already.
     fn hold(&mut self, node: usize, mark: Mark) -> Option<Mark> {
         if self.nodes[node].link.holds(LONG_HELD) {
-            self.catch_up(node, self.clock);
+            self.catch_up_long(node);
         }
         let link = &mut self.nodes[node].link;
         let is_first = link.is_passed();
         link.push(mark);
         if is_first && let Passing::Sends(sent) = self.pass_first(node, mark) { Some(sent) } else { None }
+    }
+
+    /// Notes changes that `node` has passed on, of which many are kept: if it suffices, those that it has been looked at behind.
+    #[cold]
+    fn catch_up_long(&mut self, node: usize) {
+        self.catch_up(node, self.nodes[node].looked_at);
+        if self.nodes[node].link.holds(LONG_HELD) {
+            self.catch_up(node, self.clock);
+        }
     }
 
     /// Passes on what comes in to `node`, up to a change that it takes or before which it may still do something of its own.
@@ -132,11 +141,23 @@ impl Ring {
             return Passing::Held;
         }
         let passing = if mark.is_packet() { self.pass_packet(node, &mark) } else { self.pass_idle(node, &mark) };
-        let ahead = &self.nodes[node].ahead;
-        if waits && !ahead.is_busy && ahead.may_start != NEVER {
-            self.wheel.set(ahead.may_start, node);
+        if waits && !is_busy {
+            self.put_off(node, mark.slot);
         }
         passing
+    }
+
+    /// A change in `slot` has passed `node`, which waits for a go bit: it starts behind that, unless it does so before.
+    #[inline]
+    fn put_off(&mut self, node: usize, slot: Slot) {
+        let interface = &mut self.nodes[node];
+        let may_start = interface.ahead.may_start;
+        if interface.start_sought > slot {
+            interface.start_sought = may_start;
+        }
+        if may_start != NEVER {
+            self.wheel.set_tentative(may_start, node);
+        }
     }
 
     /// An idle with another go bit leaves the stripper for the multiplexor.
@@ -195,30 +216,6 @@ impl Ring {
         }
         if !goes {
             self.send(node, Mark::idle(slot, Change::Stop));
-        }
-    }
-
-    /// Notes the changes that `node` has passed on ahead of time and that have come before `end`.
-    #[inline(always)]
-    pub(super) fn catch_up(&mut self, node: usize, end: Slot) {
-        if self.nodes[node].link.has_passed() {
-            self.note_passed(node, end);
-        }
-    }
-
-    fn note_passed(&mut self, node: usize, end: Slot) {
-        let interface = &mut self.nodes[node];
-        let link = &mut interface.link;
-        if (interface.waiting == 0 || interface.stream.is_busy) && link.are_passed_before(end) {
-            interface.stream = interface.ahead;
-            link.take_all_passed();
-            return;
-        }
-        while let Some(mark) = self.nodes[node].link.take_passed(end) {
-            if mark.is_packet() && !self.nodes[node].stream.is_busy {
-                self.account(node, mark.slot);
-            }
-            self.nodes[node].stream.pass(&mark);
         }
     }
 

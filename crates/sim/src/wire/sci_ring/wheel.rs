@@ -1,6 +1,6 @@
-//! The calendar of a ring: a bit for each slot of the near future and each node that acts in it.
+//! The calendar of a ring: bits for each slot of the near future and each node that acts in it, or may do so.
 
-use super::spec::Slot;
+use super::spec::{NEVER, Slot};
 
 const BITS: usize = u64::BITS as usize;
 
@@ -12,10 +12,12 @@ pub(super) struct Wheel {
     mask: Slot,
     /// Words of nodes in each slot.
     words: usize,
-    /// By slot, then by word of 64 nodes.
-    nodes: Vec<u64>,
+    /// By slot, then by word of 64 nodes: those that act, and those that may act.
+    nodes: Vec<[u64; 2]>,
     /// The slots with any node.
     slots: Vec<u64>,
+    /// The first of them that is still to come, or [`NEVER`].
+    due: Slot,
 }
 
 impl Wheel {
@@ -23,20 +25,50 @@ impl Wheel {
     pub(super) fn new(nodes: usize, horizon: Slot) -> Self {
         let size = horizon.next_power_of_two().max(BITS as Slot);
         let words = nodes.div_ceil(BITS);
-        Self { mask: size - 1, words, nodes: vec![0; size as usize * words], slots: vec![0; size as usize / BITS] }
+        Self {
+            mask: size - 1,
+            words,
+            nodes: vec![[0; 2]; size as usize * words],
+            slots: vec![0; size as usize / BITS],
+            due: NEVER,
+        }
     }
 
     /// Node `node` acts in `slot`, which is less than the horizon away from the slots searched and set.
     #[inline]
     pub(super) fn set(&mut self, slot: Slot, node: usize) {
-        let place = (slot & self.mask) as usize;
-        self.nodes[place * self.words + node / BITS] |= 1 << (node % BITS);
-        self.slots[place / BITS] |= 1 << (place % BITS);
+        self.put::<0>(slot, node);
     }
 
-    /// The first slot from `from` on in which a node acts.
+    /// Node `node` acts in `slot`, or not, as things will be then.
     #[inline]
-    pub(super) fn next(&self, from: Slot) -> Option<Slot> {
+    pub(super) fn set_tentative(&mut self, slot: Slot, node: usize) {
+        self.put::<1>(slot, node);
+    }
+
+    #[inline]
+    fn put<const KIND: usize>(&mut self, slot: Slot, node: usize) {
+        let place = (slot & self.mask) as usize;
+        self.nodes[place * self.words + node / BITS][KIND] |= 1 << (node % BITS);
+        self.slots[place / BITS] |= 1 << (place % BITS);
+        self.due = self.due.min(slot);
+    }
+
+    /// The first slot to come in which a node acts or may act, or [`NEVER`].
+    #[inline]
+    pub(super) fn due(&self) -> Slot {
+        self.due
+    }
+
+    /// All slots before `from` are over. A caller that only asks whether one is due need not search for it.
+    #[inline]
+    pub(super) fn pass(&mut self, from: Slot) {
+        self.due = self.next(from).unwrap_or(NEVER);
+    }
+
+    /// The first slot from `from` on in which a node acts or may act.
+    #[inline]
+    fn next(&self, from: Slot) -> Option<Slot> {
         let place = (from & self.mask) as usize;
         let count = self.slots.len();
         let later = !0 << (place % BITS);
@@ -56,9 +88,9 @@ impl Wheel {
         None
     }
 
-    /// Takes the nodes of a word that act in `slot`, as bits.
+    /// Takes the nodes of a word that act in `slot`, and those that may, as bits.
     #[inline]
-    pub(super) fn take(&mut self, slot: Slot, word: usize) -> u64 {
+    pub(super) fn take(&mut self, slot: Slot, word: usize) -> [u64; 2] {
         let place = (slot & self.mask) as usize;
         self.slots[place / BITS] &= !(1 << (place % BITS));
         std::mem::take(&mut self.nodes[place * self.words + word])
@@ -81,12 +113,19 @@ mod tests {
         for (slot, node) in [(130, 69), (67, 3), (67, 69), (194, 0), (129, 1)] {
             wheel.set(slot, node);
         }
+        wheel.set_tentative(129, 2);
         let mut found = Vec::new();
-        let mut from = 67;
-        while let Some(slot) = wheel.next(from) {
+        while wheel.due() != NEVER {
+            let slot = wheel.due();
             found.push((slot, wheel.take(slot, 0), wheel.take(slot, 1)));
-            from = slot + 1;
+            wheel.pass(slot + 1);
         }
-        assert_eq!(found, [(67, 1 << 3, 1 << 5), (129, 1 << 1, 0), (130, 0, 1 << 5), (194, 1, 0)]);
+        let expected = [
+            (67, [1 << 3, 0], [1 << 5, 0]),
+            (129, [1 << 1, 1 << 2], [0, 0]),
+            (130, [0, 0], [1 << 5, 0]),
+            (194, [1, 0], [0, 0]),
+        ];
+        assert_eq!(found, expected);
     }
 }
