@@ -151,7 +151,7 @@ impl Interface {
     /// Notes the changes that are passed on ahead of time and that have come before `end`.
     #[inline]
     pub(super) fn catch_up(&mut self, statistics: &mut NodeStatistics, end: Slot) {
-        if self.link.has_passed() {
+        if self.link.has_passed_before(end) {
             self.note_passed(statistics, end);
         }
     }
@@ -162,12 +162,40 @@ impl Interface {
             self.link.take_all_passed();
             return;
         }
-        while let Some(mark) = self.link.take_passed(end) {
-            if mark.is_packet() && !self.stream.is_busy {
-                self.account(statistics, mark.slot);
+        if self.stream.is_busy {
+            while let Some(mark) = self.link.take_passed(end) {
+                self.stream.pass(&mark);
             }
-            self.stream.pass(&mark);
+            return;
         }
+        self.note_waits(statistics, end);
+    }
+
+    /// The same while the multiplexor passes symbols on. Waits count up to the last packet, as by [`Self::account`] at each one: between
+    /// two of them nothing changes but the end of a passing packet.
+    fn note_waits(&mut self, statistics: &mut NodeStatistics, end: Slot) {
+        let (mut stream, mut accounted) = (self.stream, self.accounted);
+        let (mut noted, mut passing) = (0, 0);
+        for mark in self.link.passed().take_while(|mark| mark.slot < end) {
+            if mark.is_packet() {
+                let slots = mark.slot.saturating_sub(accounted);
+                passing += stream.passes_until.saturating_sub(accounted).min(slots);
+                accounted += slots;
+                stream.pass_by(mark.slot, mark.symbols());
+            } else {
+                stream.pass_idle(mark);
+            }
+            noted += 1;
+        }
+        self.link.drop_passed(noted);
+        let (packets, slots) = (u64::from(self.waiting), accounted - self.accounted);
+        if self.turn.is_none() {
+            statistics.waits[Obstacle::ActiveBuffer as usize] += packets * slots;
+        } else {
+            statistics.waits[Obstacle::PassingPacket as usize] += packets * passing;
+            statistics.waits[Obstacle::GoBit as usize] += packets * (slots - passing);
+        }
+        (self.stream, self.accounted) = (stream, accounted);
     }
 
     /// Accounts for the waits of packets up to `slot`, in which the state changes.
@@ -177,6 +205,10 @@ impl Interface {
             self.accounted = slot;
             return;
         }
+        self.account_waits(statistics, slot);
+    }
+
+    fn account_waits(&mut self, statistics: &mut NodeStatistics, slot: Slot) {
         let packets = u64::from(self.waiting);
         for (obstacle, slots) in self.obstacles(slot) {
             statistics.waits[obstacle as usize] += packets * slots;

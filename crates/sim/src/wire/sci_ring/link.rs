@@ -227,6 +227,12 @@ impl Link {
         self.count >= count
     }
 
+    /// Whether any change before `end` is passed on already.
+    #[inline]
+    pub(super) fn has_passed_before(&self, end: Slot) -> bool {
+        self.passed > 0 && self.at(0).slot < end
+    }
+
     /// Whether any change under way is passed on already.
     #[inline]
     pub(super) fn has_passed(&self) -> bool {
@@ -272,6 +278,15 @@ impl Link {
         self.first = (self.first + self.passed) & self.mask;
         self.count -= self.passed;
         self.passed = 0;
+    }
+
+    /// Removes the first changes, so many, which are passed on already.
+    #[inline]
+    pub(super) fn drop_passed(&mut self, count: usize) {
+        debug_assert!(count <= self.passed);
+        self.first = (self.first + count) & self.mask;
+        self.count -= count;
+        self.passed -= count;
     }
 
     /// Takes the first change, which is not passed on.

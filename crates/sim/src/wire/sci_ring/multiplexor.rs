@@ -71,6 +71,9 @@ impl Ring {
                 interface.flow.count(&mark);
             }
             if !interface.passes(node, &mark, until) {
+                if !interface.link.is_passed() & !interface.link.holds(LONG_HELD) {
+                    return interface.link.push(mark);
+                }
                 let Some(sent) = self.hold(node, mark) else { return };
                 mark = sent;
                 continue;
@@ -90,6 +93,7 @@ impl Ring {
 
     /// A change comes to a link whose node may have other things to do than to pass it on. Returns the change that it sends for it
     /// already.
+    #[inline(never)]
     fn hold(&mut self, node: usize, mark: Mark) -> Option<Mark> {
         if self.nodes[node].link.holds(LONG_HELD) {
             self.catch_up_long(node);
@@ -100,7 +104,7 @@ impl Ring {
         if is_first && let Passing::Sends(sent) = self.pass_first(node, mark) { Some(sent) } else { None }
     }
 
-    /// Notes changes that `node` has passed on, of which many are kept: if it suffices, those that it has been looked at behind.
+    /// Notes changes that `node` has passed on, of which many are kept.
     #[cold]
     fn catch_up_long(&mut self, node: usize) {
         self.catch_up(node, self.nodes[node].looked_at);
