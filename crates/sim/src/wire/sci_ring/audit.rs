@@ -70,7 +70,7 @@ impl Ring {
     fn audit_symbols(&self, index: usize) -> Result<(), Imbalance> {
         let (flow, next) = (&self.nodes[index].flow, &self.nodes[self.next(index)].flow);
         for (kind, change, what) in [(0, Change::Send, "sends"), (1, Change::Echo, "echoes")] {
-            let [received, sent] = [flow, next].map(|flow| flow.on_link[kind].iter().sum::<u64>());
+            let [received, sent] = [flow, next].map(|flow| flow.on_link[2 * kind..][..2].iter().sum::<u64>());
             let marks = self.held(index).filter(|mark| mark.change() == change);
             let held = marks.map(|mark| u64::from(mark.symbols())).sum::<u64>();
             let expected = (received + flow.inserted[kind]).wrapping_sub(flow.stripped[kind] + held);

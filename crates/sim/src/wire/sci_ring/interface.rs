@@ -27,7 +27,7 @@ pub(super) struct Output {
 pub(super) struct Flow {
     /// Those on the link that comes in: of sends and of echoes, of requests and of responses. A packet counts when its first symbol
     /// is sent or, if that cannot change without a new packet, up to a few hundred symbols before.
-    pub(super) on_link: [[u64; 2]; 2],
+    pub(super) on_link: [u64; 4],
     /// Taken by the stripper: of sends, of echoes.
     pub(super) stripped: [u64; 2],
     /// Of the node's own sends, of echoes that it has made.
@@ -38,12 +38,12 @@ impl Flow {
     /// The packet or echo of `mark` is on the link that comes in.
     #[inline]
     pub(super) fn count(&mut self, mark: &Mark) {
-        self.on_link[usize::from(mark.is_echo())][mark.subaction() as usize] += u64::from(mark.symbols());
+        self.on_link[mark.traffic()] += u64::from(mark.symbols());
     }
 
     /// The opposite of [`Self::count`].
     pub(super) fn uncount(&mut self, mark: &Mark) {
-        self.on_link[usize::from(mark.is_echo())][mark.subaction() as usize] -= u64::from(mark.symbols());
+        self.on_link[mark.traffic()] -= u64::from(mark.symbols());
     }
 }
 
@@ -148,14 +148,16 @@ impl Interface {
             & (mark.slot <= until)
     }
 
-    /// Notes the changes that are passed on ahead of time and that have come before `end`.
-    #[inline]
+    /// Notes the changes that are passed on ahead of time and that have come before `end`. There are none at half of all looks.
+    #[inline(always)]
     pub(super) fn catch_up(&mut self, statistics: &mut NodeStatistics, end: Slot) {
         if self.link.has_passed_before(end) {
             self.note_passed(statistics, end);
         }
     }
 
+    /// The same where there are some.
+    #[inline(never)]
     fn note_passed(&mut self, statistics: &mut NodeStatistics, end: Slot) {
         if (self.waiting == 0 || self.stream.is_busy) && self.link.are_passed_before(end) {
             self.stream = self.ahead;
@@ -287,16 +289,18 @@ impl Ring {
     }
 
     /// Takes the changes before `end` that are for `node`: sends in their slots, echoes at the latest when they are complete.
-    #[inline]
+    #[inline(always)]
     fn take_own(&mut self, node: usize, end: Slot) {
-        while let Some(mark) = self.nodes[node].link.first_held()
-            && mark.slot < end
-        {
-            if !mark.is_for(node) {
-                return;
-            }
-            self.nodes[node].link.take();
-            if mark.change() == Change::Send {
+        if self.nodes[node].link.has_own(node, end) {
+            self.take_first_own(node, end);
+        }
+    }
+
+    /// The same where one is there, which is so at every fifth look.
+    #[inline(never)]
+    fn take_first_own(&mut self, node: usize, end: Slot) {
+        while let Some(mark) = self.nodes[node].link.take_own(node, end) {
+            if mark.is(Change::Send) {
                 return self.arrive(node, mark.id(), mark.slot);
             }
             self.arrive_echo(node, &mark);

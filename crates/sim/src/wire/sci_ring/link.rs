@@ -37,14 +37,16 @@ pub(super) struct Mark {
     /// From the lowest bit on: the number of the packet's record (32), the node whose stripper takes it or its echo (16),
     /// and the symbols of what begins (16), which are zero for idles.
     packet: u64,
-    /// From the lowest bit on: the change (8), the half of the transaction (8), the changes that the receiving node has sent for
-    /// it (16), and the slots that it stays in the bypass FIFO there (16), the last two once it is passed on.
+    /// From the lowest bit on: the change (8), the half of the transaction (1), whether an echo begins (7), the changes that the
+    /// receiving node has sent for it (16), and the slots that it stays in the bypass FIFO there (16), the last two once it is
+    /// passed on.
     passage: u64,
 }
 
 impl Mark {
     const fn new(slot: Slot, change: Change, packet: u64, subaction: Subaction) -> Self {
-        Self { slot, packet, passage: change as u64 | (subaction as u64) << 8 }
+        let is_echo = matches!(change, Change::Echo);
+        Self { slot, packet, passage: change as u64 | (subaction as u64) << 8 | (is_echo as u64) << 9 }
     }
 
     /// The first symbol of a packet.
@@ -74,15 +76,21 @@ impl Mark {
         Self::new(slot, change, (NOBODY as u64) << 32, Subaction::Request)
     }
 
+    /// Whether it is this change.
+    #[inline]
+    pub(super) const fn is(&self, change: Change) -> bool {
+        self.passage as u8 == change as u8
+    }
+
     #[inline]
     pub(super) const fn change(&self) -> Change {
         Change::ALL[(self.passage & 0xff) as usize]
     }
 
-    /// The half of the transaction of the packet or the echo.
+    /// The kind of traffic of a packet or an echo: sends of requests and of responses, echoes of requests and of responses.
     #[inline]
-    pub(super) const fn subaction(&self) -> Subaction {
-        Subaction::ALL[(self.passage >> 8 & 1) as usize]
+    pub(super) const fn traffic(&self) -> usize {
+        (self.passage >> 8 & 3) as usize
     }
 
     /// The number of the packet's record.
@@ -119,7 +127,7 @@ impl Mark {
     /// Whether an echo begins that its target has made.
     #[inline]
     pub(super) const fn is_echo(&self) -> bool {
-        self.passage as u8 == Change::Echo as u8
+        self.is(Change::Echo)
     }
 
     /// Whether a packet or an echo begins.
@@ -287,6 +295,26 @@ impl Link {
         self.first = (self.first + count) & self.mask;
         self.count -= count;
         self.passed -= count;
+    }
+
+    /// Whether the first change that is not passed on is before `end` and for the receiving node, which is `node`.
+    #[inline]
+    pub(super) fn has_own(&self, node: usize, end: Slot) -> bool {
+        self.passed < self.count && {
+            let mark = self.at(self.passed);
+            (mark.slot < end) & mark.is_for(node)
+        }
+    }
+
+    /// Takes that change, if there is one.
+    #[inline]
+    pub(super) fn take_own(&mut self, node: usize, end: Slot) -> Option<Mark> {
+        if !self.has_own(node, end) {
+            return None;
+        }
+        let mark = *self.at(self.passed);
+        self.take();
+        Some(mark)
     }
 
     /// Takes the first change, which is not passed on.

@@ -249,7 +249,18 @@ impl Ring {
 
     /// Runs through the slots before `end`, or up to one in which a packet leaves an output buffer that has refused another.
     /// Returns whether it has reached the end.
+    #[inline]
     fn run_before(&mut self, end: Slot) -> bool {
+        if self.wheel.due() < end && !self.run_slots(end) {
+            return false;
+        }
+        self.clock = self.clock.max(end);
+        true
+    }
+
+    /// The same for slots in which nodes act or may act.
+    #[inline(never)]
+    fn run_slots(&mut self, end: Slot) -> bool {
         while self.wheel.due() < end {
             let slot = self.wheel.due();
             self.clock = slot;
@@ -271,7 +282,6 @@ impl Ring {
                 return false;
             }
         }
-        self.clock = self.clock.max(end);
         true
     }
 
@@ -312,7 +322,8 @@ impl Ring {
 
     /// The counts of a node since the start of the run.
     pub fn counts(&self, node: NodeId) -> NodeStatistics {
-        let [sends, echoes] = self.nodes[self.next(node.index())].flow.on_link;
+        let [requests, responses, of_requests, of_responses] = self.nodes[self.next(node.index())].flow.on_link;
+        let (sends, echoes) = ([requests, responses], [of_requests, of_responses]);
         let mut statistics = self.statistics[node.index()];
         let interface = &self.nodes[node.index()];
         interface.clone().catch_up(&mut statistics, interface.looked_at);

@@ -71,6 +71,7 @@ impl Ring {
                 interface.flow.count(&mark);
             }
             if !interface.passes(node, &mark, until) {
+                // Half of those that have to stay do so behind others.
                 if !interface.link.is_passed() & !interface.link.holds(LONG_HELD) {
                     return interface.link.push(mark);
                 }
@@ -104,7 +105,7 @@ impl Ring {
         if is_first && let Passing::Sends(sent) = self.pass_first(node, mark) { Some(sent) } else { None }
     }
 
-    /// Notes changes that `node` has passed on, of which many are kept.
+    /// Notes changes that `node` has passed on, of which many are kept: if it suffices, those that it has been looked at behind.
     #[cold]
     fn catch_up_long(&mut self, node: usize) {
         self.catch_up(node, self.nodes[node].looked_at);
@@ -125,10 +126,12 @@ impl Ring {
         }
     }
 
+    // Always inlined, with the two below: results of three words are not returned through memory then, 2 % of a run's instructions.
     /// Passes on the first change that `node` has not passed on yet, if everything before it is certain or can be taken back.
     ///
     /// While the multiplexor is busy, the way of what comes in follows from what came before. A node that waits for a go bit does
     /// nothing before it comes. A node without anything to send passes everything on, and takes it back if it gets something.
+    #[inline(always)]
     fn pass_first(&mut self, node: usize, mark: Mark) -> Passing {
         let is_own = mark.is_for(node);
         if is_own | (mark.slot > self.reach()) {
@@ -165,7 +168,7 @@ impl Ring {
     }
 
     /// An idle with another go bit leaves the stripper for the multiplexor.
-    #[inline]
+    #[inline(always)]
     fn pass_idle(&mut self, node: usize, mark: &Mark) -> Passing {
         let interface = &mut self.nodes[node];
         let goes_on = interface.ahead.pass_idle(mark);
@@ -174,13 +177,13 @@ impl Ring {
     }
 
     /// A packet leaves the stripper for the multiplexor: at once onto the link, or into the bypass FIFO.
-    #[inline]
+    #[inline(always)]
     fn pass_packet(&mut self, node: usize, mark: &Mark) -> Passing {
         let interface = &mut self.nodes[node];
         let leaves = interface.ahead.pass_packet(mark.slot, mark.symbols());
         let delay = leaves - mark.slot;
         let mut sent = *mark;
-        if mark.change() == Change::Reply {
+        if mark.is(Change::Reply) {
             sent = mark.echo(&self.records.get(mark.id()).packet);
             interface.flow.inserted[1] += u64::from(mark.symbols());
             self.statistics[node].inserted += u64::from(mark.symbols());
@@ -273,7 +276,7 @@ impl Ring {
     fn unpass(&mut self, node: usize, mark: &Mark) {
         let statistics = &mut self.statistics[node];
         let symbols = u64::from(mark.symbols());
-        if mark.change() == Change::Reply {
+        if mark.is(Change::Reply) {
             self.nodes[node].flow.inserted[1] -= symbols;
             statistics.inserted -= symbols;
         }

@@ -133,7 +133,7 @@ impl Stream {
     /// The idle of `mark` comes. Returns whether it goes on.
     #[inline]
     pub(super) fn pass_idle(&mut self, mark: &Mark) -> bool {
-        if mark.change() == Change::Stop { self.stop(mark.slot) } else { self.go(mark.slot) }
+        if mark.is(Change::Stop) { self.stop(mark.slot) } else { self.go(mark.slot) }
     }
 
     /// The change of `mark` comes.

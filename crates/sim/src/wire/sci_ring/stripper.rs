@@ -58,7 +58,7 @@ impl Ring {
         {
             interface.link.take();
             let stream = &mut interface.stream;
-            let goes_on = if mark.change() == Change::Stop { stream.end_go(slot) } else { stream.go(slot) };
+            let goes_on = if mark.is(Change::Stop) { stream.end_go(slot) } else { stream.go(slot) };
             interface.follow();
             if goes_on {
                 self.send(node, Mark::idle(slot, mark.change()));
