@@ -26,6 +26,7 @@ use record::{ComputerRow, Record, Unit};
 use units::{Bytes, CpuId, NodeId};
 
 use super::Comparison;
+use super::one_core::{Apart, apart};
 use crate::error::ExperimentError;
 use choices::{choose, lists};
 use observed::{Home, Kind, Observation, Place, find, measured, observations};
@@ -104,6 +105,8 @@ const RATES_AGREE: f64 = 0.10;
 pub fn describe_server(file: &str, computer: &ComputerRow, records: &[Record]) -> Result<Described, ExperimentError> {
     let structure = Structure::of(computer).map_err(|reason| unsuitable(computer, reason))?;
     let settings = Settings { iterations: 1, ..Settings::simulated() };
+    let Apart { records, note: on_one_core } = apart(records, structure.line, (structure.l2.size, structure.l3.size));
+    let records = &records;
     let observed = observations(records, &structure, &settings);
     let clock =
         clock_of(records).ok_or_else(|| unsuitable(computer, "no record tells the clock of its cores".into()))?;
@@ -142,6 +145,7 @@ pub fn describe_server(file: &str, computer: &ComputerRow, records: &[Record]) -
     let figures = bench.figures(&observed)?;
     let compared: Vec<Comparison> = observed.iter().zip(&figures).map(|(one, &figure)| compare(one, figure)).collect();
     let mut notes = notes(&structure, records, &observed, penalty, directory);
+    notes.extend(on_one_core);
     notes.extend(others);
     bench.values.name_defaults(file)?;
     let text = bench.values.text(&heading(&notes));
