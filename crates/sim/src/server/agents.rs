@@ -10,6 +10,7 @@ use units::{CpuId, Duration, LineAddr, NodeId, Time};
 use super::Servers;
 use super::event::ServerEvent;
 use super::fabric::Place;
+use super::parked::Arrived;
 use super::slices;
 use super::slices::{Room, Step};
 use crate::kernel::{EnvelopeId, Event};
@@ -40,7 +41,7 @@ impl System<Servers> {
     /// A message reaches a caching agent or a home. Whatever follows from it at the same place is handled as well.
     pub(super) fn on_agent(&mut self, id: EnvelopeId) {
         let message = self.kernel.envelopes.remove(id).message;
-        if let Err(error) = self.handle(message, self.kernel.now) {
+        if let Err(error) = self.handle(Arrived::new(message, self.kernel.now)) {
             return self.fail(error);
         }
         self.handle_all();
@@ -48,35 +49,41 @@ impl System<Servers> {
 
     /// Handles the messages that are at their agents.
     pub(super) fn handle_all(&mut self) {
-        while let Some((message, at)) = self.controllers.inbox.pop_front() {
-            if let Err(error) = self.handle(message, at) {
+        while let Some(arrived) = self.controllers.inbox.pop() {
+            if let Err(error) = self.handle(arrived) {
                 return self.fail(error);
             }
         }
     }
 
-    fn handle(&mut self, message: Message, at: Time) -> Result<(), ProtocolError> {
-        match message.to {
-            Agent::Interface(cluster) => self.at_caching_agent(cluster, message, at),
-            Agent::Home(home) => self.at_home(home, message, at),
+    fn handle(&mut self, arrived: Arrived) -> Result<(), ProtocolError> {
+        match arrived.message.to {
+            Agent::Interface(cluster) => self.at_caching_agent(cluster, arrived),
+            Agent::Home(home) => self.at_home(home, arrived),
             Agent::Processor(_) | Agent::Sharers => Ok(()),
         }
     }
 
-    /// A message is handled at a caching agent, whose pipeline it reaches at `at`.
-    fn at_caching_agent(&mut self, cluster: NodeId, message: Message, at: Time) -> Result<(), ProtocolError> {
+    /// A message is handled at a caching agent, whose pipeline it has reached.
+    fn at_caching_agent(&mut self, cluster: NodeId, arrived: Arrived) -> Result<(), ProtocolError> {
+        let Arrived { message, at, has_waited } = arrived;
         let (line, now) = (message.line, self.kernel.now);
         let places = &self.controllers.places;
         let (slice, home) = (places.slice(line), places.home(line));
         if needs_tracker(message.kind) {
             self.let_others_in(cluster, slice, line);
         }
-        let Servers { places, clusters, slice_trackers, sent, timing, .. } = &mut self.controllers;
+        let Servers { places, clusters, slice_trackers, sent, timing, inbox, .. } = &mut self.controllers;
         let state = &mut clusters[cluster.index()];
         let begins = needs_tracker(message.kind) && !state.is_active(line);
         let full = state.slices[usize::from(slice)].active.len() >= *slice_trackers;
         if begins && (full || state.lacks_room(slice, line)) {
-            state.slices[usize::from(slice)].waiting.push_back(message);
+            let slice = &mut state.slices[usize::from(slice)];
+            slice.waiting.push_back(message);
+            // It has found the line at rest, and so will the next.
+            if has_waited {
+                inbox.offer(slice.parked.take(line, (true, true)), &arrived, at);
+            }
             return Ok(());
         }
         let mut active = state.get(slice, line);
@@ -107,7 +114,8 @@ impl System<Servers> {
         self.send_all(self.controllers.places.slice_place(cluster, slice), out, with_data);
         self.controllers.clusters[cluster.index()].set(slice, active);
         self.make_room(cluster, slice, (line, Step::new(&before, &active.state, looks_up)), out);
-        self.offer_again(cluster, slice, line, out);
+        let takes = (active.state.takes_snoops(), active.state.takes_requests());
+        self.offer_again((cluster, slice), takes, &arrived, out);
         Ok(())
     }
 
@@ -245,29 +253,36 @@ impl System<Servers> {
         self.send_all(self.controllers.places.slice_place(cluster, slice), at, out);
     }
 
-    /// Offers the messages that wait for a line again, snoops first, and a request that waits for a tracker or for room.
-    fn offer_again(&mut self, cluster: NodeId, slice: u16, line: LineAddr, at: Time) {
+    /// Offers a message that waits for a line, if the line `takes` it, and a request that waits for a tracker or for room, after a step of the
+    /// line that ends at `out`.
+    fn offer_again(&mut self, (cluster, slice): (NodeId, u16), takes: (bool, bool), before: &Arrived, out: Time) {
         let Servers { clusters, inbox, slice_trackers, .. } = &mut self.controllers;
         let state = &mut clusters[cluster.index()].slices[usize::from(slice)];
-        take_parked(&mut state.parked, line, at, inbox);
+        inbox.offer(state.parked.take(before.message.line, takes), before, out);
         if state.active.len() < *slice_trackers
             && let Some(message) = state.waiting.pop_front()
         {
-            inbox.push_back((message, at));
+            inbox.push(message, out);
         }
     }
 
-    /// A message is handled at a home, which it reaches at `at`.
-    fn at_home(&mut self, home: NodeId, message: Message, at: Time) -> Result<(), ProtocolError> {
+    /// A message is handled at a home, which it has reached.
+    fn at_home(&mut self, home: NodeId, arrived: Arrived) -> Result<(), ProtocolError> {
+        let Arrived { message, at, has_waited } = arrived;
         let (line, now) = (message.line, self.kernel.now);
-        let Servers { places, homes, home_trackers, sent, timing, fabric, opportunistic, .. } = &mut self.controllers;
+        let Servers { places, homes, home_trackers, sent, timing, fabric, opportunistic, inbox, .. } =
+            &mut self.controllers;
         let (controller, _) = places.memory(line);
         let begins = needs_tracker(message.kind) && !homes.is_active(line);
         let filtered = places.design.home == server::HomeKind::ProbeFilter;
         let state = homes.controller(home, controller);
         let waits = state.active.len() >= *home_trackers || filtered && state.lacks_room(line);
         if begins && waits {
-            homes.controller(home, controller).waiting.push_back(message);
+            let state = homes.controller(home, controller);
+            state.waiting.push_back(message);
+            if has_waited {
+                inbox.offer(state.parked.take(line, (false, true)), &arrived, at);
+            }
             return Ok(());
         }
         let mut active = homes.get(home, controller, line);
@@ -300,11 +315,11 @@ impl System<Servers> {
         }
         let Servers { homes, inbox, home_trackers, .. } = &mut self.controllers;
         let state = homes.controller(home, controller);
-        take_parked(&mut state.parked, line, out, inbox);
+        inbox.offer(state.parked.take(line, (false, active.state.takes_requests())), &arrived, out);
         if state.active.len() < *home_trackers
             && let Some(message) = state.waiting.pop_front()
         {
-            inbox.push_back((message, out));
+            inbox.push(message, out);
         }
         Ok(())
     }
@@ -330,25 +345,4 @@ impl System<Servers> {
         self.send_from_home(victim, at, active.read);
         self.controllers.homes.set(home, controller, active);
     }
-}
-
-/// Takes the messages that wait for a line, snoops first, to be handled at `at`.
-fn take_parked(
-    parked: &mut Vec<Message>,
-    line: LineAddr,
-    at: Time,
-    inbox: &mut std::collections::VecDeque<(Message, Time)>,
-) {
-    if parked.is_empty() {
-        return;
-    }
-    for lane in [Lane::Snoop, Lane::Response, Lane::Request] {
-        inbox.extend(
-            parked
-                .iter()
-                .filter(|message| message.line == line && message.kind.lane() == lane)
-                .map(|&message| (message, at)),
-        );
-    }
-    parked.retain(|message| message.line != line);
 }

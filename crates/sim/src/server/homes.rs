@@ -11,6 +11,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use units::{LineAddr, NodeId, Time};
 
+use super::parked::Parked;
 use super::timing::ServerTiming;
 use super::under_way::UnderWay;
 use crate::SimError;
@@ -97,7 +98,7 @@ pub(super) struct MemoryController {
     entries: Option<Cache>,
     pub(super) active: UnderWay<Active>,
     /// Messages that wait for their line.
-    pub(super) parked: Vec<Message>,
+    pub(super) parked: Parked,
     /// Requests that wait for a tracker, or for room in the probe filter.
     pub(super) waiting: VecDeque<Message>,
     reserved: Vec<Slot>,
@@ -144,7 +145,7 @@ impl Homes {
             server: Server::default(),
             entries: (home.entries > 0).then(cache),
             active: UnderWay::default(),
-            parked: Vec::new(),
+            parked: Parked::default(),
             waiting: VecDeque::new(),
             reserved: Vec::new(),
         };

@@ -21,13 +21,12 @@ mod fabric;
 mod homes;
 mod memory;
 mod others;
+mod parked;
 mod places;
 mod slices;
 mod steps;
 mod timing;
 mod under_way;
-
-use std::collections::VecDeque;
 
 use machine::VirtualNetwork;
 use machine::server::Package;
@@ -47,6 +46,7 @@ use self::core::Core;
 use event::ServerEvent;
 use fabric::Fabric;
 use homes::Homes;
+use parked::Inbox;
 use places::Places;
 use slices::Cluster;
 use timing::ServerTiming;
@@ -65,8 +65,8 @@ pub struct Servers {
     /// Requests that a slice, and the home of a memory controller, have under way at once.
     slice_trackers: usize,
     home_trackers: usize,
-    /// Messages between agents at one place that have yet to be handled, each with the time at which it is there.
-    inbox: VecDeque<(Message, Time)>,
+    /// Messages between agents at one place that have yet to be handled.
+    inbox: Inbox,
     /// Messages that the present step has sent.
     sent: Vec<(Message, Leaves)>,
     /// Reads of memory that the present step has served, and the time of their first data.
@@ -126,7 +126,7 @@ impl Controller for Servers {
             early_read: home.early_read,
             slice_trackers: slice.trackers as usize,
             home_trackers: home.trackers as usize,
-            inbox: VecDeque::new(),
+            inbox: Inbox::default(),
             sent: Vec::new(),
             served: Vec::new(),
             counts: vec![Counts::default(); nodes],

@@ -12,6 +12,7 @@ use rand_xoshiro::rand_core::SeedableRng;
 use units::{LineAddr, NodeId, Time};
 
 use super::others::{Others, is_other};
+use super::parked::Parked;
 use super::under_way::UnderWay;
 use crate::SimError;
 use crate::map::{LineMap, LineTable};
@@ -73,7 +74,7 @@ pub(super) struct Slice {
     pub(super) pipeline: Server,
     pub(super) active: UnderWay<Active>,
     /// Messages that wait for their line.
-    pub(super) parked: Vec<Message>,
+    pub(super) parked: Parked,
     /// Requests that wait for a tracker, or for room.
     pub(super) waiting: VecDeque<Message>,
     /// The last arrival at each memory controller of what this slice has sent there.
@@ -156,7 +157,7 @@ impl Cluster {
                 .then(|| cache(spec.filter_sets as usize, spec.filter_ways, Replacement::LeastRecentlyUsed)),
             pipeline: Server::default(),
             active: UnderWay::default(),
-            parked: Vec::new(),
+            parked: Parked::default(),
             waiting: VecDeque::new(),
             arrivals: vec![Time::ZERO; controllers],
             reserved: Vec::new(),

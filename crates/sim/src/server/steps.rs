@@ -48,7 +48,7 @@ impl System<Servers> {
             Agent::Interface(cluster) => {
                 let to = places.caching_agent(cluster, message.line);
                 if to == from {
-                    return self.controllers.inbox.push_back((message, at));
+                    return self.controllers.inbox.push(message, at);
                 }
                 let node = places.node_of_cluster(cluster);
                 let there = self.along(&message, from, to, at);
@@ -58,7 +58,7 @@ impl System<Servers> {
             Agent::Home(node) => {
                 let to = places.home_place(message.line);
                 if to == from {
-                    return self.controllers.inbox.push_back((message, at));
+                    return self.controllers.inbox.push(message, at);
                 }
                 let there = self.along(&message, from, to, at);
                 let there = self.after_earlier(&message, there);

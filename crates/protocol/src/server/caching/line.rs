@@ -119,6 +119,18 @@ impl CachingLine {
         self.request.is_none() && self.external.is_none()
     }
 
+    /// Whether a core's request can begin.
+    #[inline]
+    pub const fn takes_requests(&self) -> bool {
+        self.is_quiet()
+    }
+
+    /// Whether a snoop can begin or be answered: no other is under way, and no request waits for cores.
+    #[inline]
+    pub const fn takes_snoops(&self) -> bool {
+        self.external.is_none() && !matches!(self.request, Some(Request { stage: Stage::Cores, .. }))
+    }
+
     /// Whether cores have been snooped whose responses are outstanding.
     #[inline]
     pub const fn is_collecting(&self) -> bool {

@@ -11,7 +11,7 @@ impl<S: FnMut(Message)> Caching<'_, S> {
     pub(super) fn core_request(&mut self) -> Result<bool, ProtocolError> {
         use MessageKind as K;
         let Some(core) = self.message.core() else { return Err(self.unexpected("not from a core")) };
-        if !self.line.is_quiet() {
+        if !self.line.takes_requests() {
             return Ok(false);
         }
         let mut kind = self.message.kind;

@@ -2,7 +2,7 @@
 
 use units::NodeId;
 
-use super::{Caching, ClusterState, External, Found, L3Copy, Request, Stage};
+use super::{Caching, ClusterState, External, Found, L3Copy};
 use crate::server::{Grant, Message, MessageKind, Sharing};
 use crate::{Agent, ProtocolError, Version};
 
@@ -12,8 +12,7 @@ impl<S: FnMut(Message)> Caching<'_, S> {
         use ClusterState as C;
         use MessageKind as K;
         let (kind, requester) = (self.message.kind, self.message.requester);
-        let waits_for_cores = matches!(self.line.request, Some(Request { stage: Stage::Cores, .. }));
-        if self.line.external.is_some() || waits_for_cores {
+        if !self.line.takes_snoops() {
             return Ok(false);
         }
         if matches!(self.message.from, Agent::Interface(_)) && self.line.request.is_some() {

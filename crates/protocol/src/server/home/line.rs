@@ -148,6 +148,12 @@ impl HomeLine {
     pub fn is_quiet(&self) -> bool {
         self.busy.is_none() && self.early == [Early::default(); 2]
     }
+
+    /// Whether a request can begin.
+    #[inline]
+    pub const fn takes_requests(&self) -> bool {
+        self.busy.is_none()
+    }
 }
 
 /// Time at which a message leaves a home.

@@ -22,7 +22,7 @@ impl<S: FnMut(Message, Leaves)> Home<'_, S> {
     /// Begins a request, unless the line is busy.
     pub(super) fn request(&mut self) -> Result<bool, ProtocolError> {
         let requester = self.sender()?;
-        if self.line.busy.is_some() {
+        if !self.line.takes_requests() {
             return Ok(false);
         }
         self.begin(self.message.kind, requester);

@@ -1,0 +1,110 @@
+//! Messages that wait for their line at an agent, and those that are there to be handled.
+
+use std::collections::VecDeque;
+
+use protocol::server::{Lane, Message};
+use units::{LineAddr, Time};
+
+/// A message at its agent, to be handled.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrived {
+    pub(super) message: Message,
+    /// The time at which it is there.
+    pub(super) at: Time,
+    /// Whether it has waited for its line.
+    pub(super) has_waited: bool,
+}
+
+impl Arrived {
+    /// A message that has not waited for its line.
+    pub(super) fn new(message: Message, at: Time) -> Self {
+        Self { message, at, has_waited: false }
+    }
+}
+
+/// Messages to be handled in the present step.
+#[derive(Default)]
+pub(super) struct Inbox(VecDeque<Arrived>);
+
+impl Inbox {
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn push(&mut self, message: Message, at: Time) {
+        self.0.push_back(Arrived::new(message, at));
+    }
+
+    /// The `next` message that has waited for a line is offered to it, after a step of the line that ends at `out`. All that have waited for
+    /// the end of one transaction are there when it ends, one after another until the line is busy again.
+    pub(super) fn offer(&mut self, next: Option<Message>, before: &Arrived, out: Time) {
+        let Some(message) = next else { return };
+        if before.has_waited {
+            self.0.push_front(Arrived { message, ..*before });
+        } else {
+            self.0.push_back(Arrived { message, at: out, has_waited: true });
+        }
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Arrived> {
+        self.0.pop_front()
+    }
+}
+
+/// Messages that wait for their line, in the order in which they arrived.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Parked(Vec<Message>);
+
+impl Parked {
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn push(&mut self, message: Message) {
+        self.0.push(message);
+    }
+
+    /// Takes the next message of a line that `takes` snoops and requests: snoops come first. Everything else is handled as it arrives.
+    #[inline]
+    pub(super) fn take(&mut self, line: LineAddr, takes: (bool, bool)) -> Option<Message> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let next = |lane| self.0.iter().position(|message| message.line == line && message.kind.lane() == lane);
+        let (snoops, requests) = takes;
+        let snoop = if snoops { next(Lane::Snoop) } else { None };
+        let place = snoop.or_else(|| if requests { next(Lane::Request) } else { None })?;
+        Some(self.0.remove(place))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::Agent;
+    use protocol::server::MessageKind;
+    use units::{CpuId, NodeId};
+
+    use super::*;
+
+    #[test]
+    fn snoops_come_first_and_each_in_order() {
+        let mut parked = Parked::default();
+        let message = |kind, line, cpu| {
+            Message::new(kind, LineAddr(line), Agent::Processor(CpuId(cpu)), Agent::Interface(NodeId(0)))
+        };
+        let all = [
+            message(MessageKind::CoreRead, 7, 1),
+            message(MessageKind::CoreReadOwn, 8, 2),
+            message(MessageKind::SnoopOwn, 7, 3),
+            message(MessageKind::CoreUpgrade, 7, 4),
+        ];
+        all.iter().for_each(|&message| parked.push(message));
+        assert_eq!(parked.take(LineAddr(7), (false, false)), None);
+        assert_eq!(parked.take(LineAddr(8), (true, false)), None);
+        for expected in [2, 0, 3] {
+            assert_eq!(parked.take(LineAddr(7), (true, true)), Some(all[expected]));
+        }
+        assert_eq!(parked.take(LineAddr(7), (true, true)), None);
+        assert_eq!(parked.len(), 1);
+    }
+}
