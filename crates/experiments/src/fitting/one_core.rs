@@ -12,6 +12,8 @@ use super::list::List;
 /// Below this share of a load from the cache that cores share, a line has not come from another core, whose copy that cache finds
 /// first. Loads from long lists wait for translations, too.
 const SOONER: f64 = 0.75;
+/// The median of such a pair is more than this many times its least sample, which another cache answers.
+const TWO_CACHES: f64 = 2.0;
 
 /// Records to fit by or to compare with.
 pub(super) struct Apart {
@@ -31,25 +33,38 @@ pub(super) fn apart(records: &[Record], line: Bytes, (private, shared): (Bytes, 
     let Some(shared_ns) = lists.filter(in_shared).map(|list| list.ns).min_by(f64::total_cmp) else {
         return Apart { records, note: None };
     };
-    let mut others: Vec<CpuId> = Vec::new();
-    for record in records.iter_mut().filter(|record| is_of_pair(record) && record.min < SOONER * shared_ns) {
-        others.extend(record.locals.iter().chain(&record.remotes));
-        record.min = record.median;
+    // One such record tells of all records of the pair: the least samples of others may be of one core for a part of their time.
+    let is_sooner = |record: &Record| record.min < SOONER * shared_ns && record.median > TWO_CACHES * record.min;
+    let sooner = records.iter().filter(|record| waits_for_other(record) && is_sooner(record));
+    let pairs: Vec<Vec<CpuId>> = sooner.map(cpus).collect();
+    for record in records.iter_mut().filter(|record| record.unit == Unit::Nanoseconds && !record.remotes.is_empty()) {
+        if pairs.contains(&cpus(record)) {
+            record.min = record.median;
+        }
     }
-    others.sort_unstable();
-    others.dedup();
-    let note = (!others.is_empty()).then(|| {
+    let mut on_one: Vec<CpuId> = pairs.concat();
+    on_one.sort_unstable();
+    on_one.dedup();
+    let note = (!on_one.is_empty()).then(|| {
         format!(
             "CPUs {} at times have each other's lines sooner than the shared cache's {shared_ns:.1} ns, as if a hypervisor had them on \
              one core: medians count for them",
-            ranges(others.iter().map(|cpu| cpu.0))
+            ranges(on_one.iter().map(|cpu| cpu.0))
         )
     });
     Apart { records, note }
 }
 
-/// Whether it is of a processor that waits for lines which another one has.
-fn is_of_pair(record: &Record) -> bool {
+/// The processors of a record, in the order of their numbers.
+fn cpus(record: &Record) -> Vec<CpuId> {
+    let mut cpus: Vec<CpuId> = record.locals.iter().chain(&record.remotes).copied().collect();
+    cpus.sort_unstable();
+    cpus.dedup();
+    cpus
+}
+
+/// Whether it is of a processor that waits for each line which another one has.
+fn waits_for_other(record: &Record) -> bool {
     let waits = [Experiment::LmbenchRead, Experiment::LmbenchRdex, Experiment::LmbenchCas];
     record.unit == Unit::Nanoseconds
         && !record.remotes.is_empty()
@@ -77,14 +92,16 @@ mod tests {
         let mut records: Vec<Record> = plans.iter().filter(wanted).take(12).map(record).collect();
         let undisturbed = apart(&records, layout.line, (layout.l2, layout.outermost));
         assert_eq!((&undisturbed.records, undisturbed.note), (&records, None));
-        let pair = records.iter_mut().find(|record| is_of_pair(record)).expect("a pair");
+        let first = records.iter().position(waits_for_other).expect("a pair");
+        let pair = &mut records[first];
         (pair.min, pair.median) = (5.0, 41.0);
-        let cpus = format!("CPUs {}", ranges([pair.local.0, pair.remotes[0].0]));
+        let words = format!("CPUs {}", ranges([pair.local.0, pair.remotes[0].0]));
+        let longer = Record { min: 16.0, median: 42.0, ..pair.clone() };
+        records.push(longer);
         let found = apart(&records, layout.line, (layout.l2, layout.outermost));
-        assert!(found.note.is_some_and(|note| note.starts_with(&cpus)));
-        let headlines =
-            |records: &[Record]| records.iter().filter(|record| is_of_pair(record)).map(Record::headline).next();
-        assert_eq!((headlines(&records), headlines(&found.records)), (Some(5.0), Some(41.0)));
+        assert!(found.note.is_some_and(|note| note.starts_with(&words)));
+        let headlines = [first, records.len() - 1].map(|number| found.records[number].headline());
+        assert_eq!(headlines, [41.0, 42.0], "one record tells of all of the pair");
         assert_eq!(apart(&records, layout.line, (layout.l2, layout.l2)).note, None, "no cache is shared");
     }
 }

@@ -45,6 +45,20 @@ fn described(machine: &str) -> (Description, Described) {
     (original, described)
 }
 
+/// The same of one core alone, and without what lies farther than its node: the rest stays as the family has it. Lists in random order, up
+/// to `largest`, so many an octave.
+fn described_near(machine: &str, largest: Bytes, areas_per_octave: u32) -> Described {
+    let original = experiments::variant::resolve(machine).unwrap_or_else(|error| panic!("{error}")).description;
+    let settings = Settings { iterations: 1, array: largest, stride: Bytes(256), ..Settings::simulated() };
+    let scope = SuiteScope { largest_area: largest, areas_per_octave, ..SuiteScope::whole(settings) };
+    let is_near = |plan: &Plan| {
+        let placement = &plan.placement;
+        placement.home == NodeId(0) && placement.locals == [CpuId(0)] && placement.remotes.is_empty()
+    };
+    let (computer, records) = records(&original, &scope, ListOrder::Random, is_near);
+    describe_server("mine.toml", &computer, &records).unwrap_or_else(|error| panic!("{machine}: {error}"))
+}
+
 /// The structure is the original's, times agree within 5 %, rates within 10 %, and what the cores of a node read of another socket's
 /// memory within `remote_pct`.
 fn recovered(machine: &str, remote_pct: f64) {
@@ -122,26 +136,33 @@ fn core_clusters_with_other_constants_are_recovered() {
 #[test]
 fn what_others_bring_in_is_recovered() {
     let (_, described) = described("xeon-8180-2s+l3_slice.replacement=random+l3_slice.others_mb_per_s=20000");
-    let found = described.description.l3_slice.map(|slice| slice.others_mb_per_s);
+    let found = described.description.l3_slice.as_ref().map(|slice| slice.others_mb_per_s);
     assert!(found.is_some_and(|rate| (12_000..33_000).contains(&rate)), "{found:?}: {}", described.text);
+    let pause = found_pause(&described);
+    assert_eq!(pause, Some(0.0), "{}", described.text);
     assert!(described.notes.iter().any(|note| note.contains("GB/s into it")), "{:?}", described.notes);
+}
+
+/// Short lists that are all there, beside longer ones of which less and less is, tell that others pause.
+#[test]
+fn pauses_of_others_are_recovered() {
+    let others = "l3_slice.replacement=random+l3_slice.others_mb_per_s=20000+l3_slice.others_pause_ns=150000";
+    let described = described_near(&format!("xeon-8180-2s+{others}"), Bytes::from_mib(12), 2);
+    let pause = found_pause(&described);
+    assert!(pause.is_some_and(|ns| (75_000.0..300_000.0).contains(&ns)), "{pause:?}: {}", described.text);
+    assert!(described.notes.iter().any(|note| note.contains("with pauses")), "{:?}", described.notes);
+}
+
+/// The pause of others in a description, in ns.
+fn found_pause(described: &Described) -> Option<f64> {
+    described.description.l3_slice.as_ref().map(|slice| slice.others_pause.as_ns())
 }
 
 /// Lists in random order over far more pages than there are translations tell how long a page table is walked.
 #[test]
 fn walks_of_the_page_table_are_recovered() {
     let machine = "xeon-e5-2699v3-2s+tlb.miss_ns=45+tlb.large_page_kib=0";
-    let original = experiments::variant::resolve(machine).unwrap_or_else(|error| panic!("{error}")).description;
-    let settings = Settings { iterations: 1, array: Bytes::from_mib(16), ..Settings::simulated() };
-    let settings = Settings { stride: Bytes(256), ..settings };
-    let scope = SuiteScope { largest_area: settings.array, areas_per_octave: 1, ..SuiteScope::whole(settings) };
-    // Of one core alone, and without what lies farther than its node: the rest stays as the family has it.
-    let is_near = |plan: &Plan| {
-        let placement = &plan.placement;
-        placement.home == NodeId(0) && placement.locals == [CpuId(0)] && placement.remotes.is_empty()
-    };
-    let (computer, records) = records(&original, &scope, ListOrder::Random, is_near);
-    let described = describe_server("mine.toml", &computer, &records).unwrap_or_else(|error| panic!("{error}"));
+    let described = described_near(machine, Bytes::from_mib(16), 1);
     let walk = described.description.tlb.miss.as_ns();
     assert!((42.0..48.0).contains(&walk), "{walk} ns\n{}", described.text);
     assert!(described.text.contains("calibrated: list of 16 MiB"), "{}", described.text);
