@@ -2,7 +2,8 @@
 
 use engine::Grid;
 use protocol::server::{
-    self, CachingOutcome, CachingSite, CachingWork, HomeOutcome, HomeSite, Lane, Leaves, Message, MessageKind, Replaced,
+    self, CachingLine, CachingOutcome, CachingSite, CachingWork, HomeOutcome, HomeSite, Lane, Leaves, Message,
+    MessageKind, Replaced,
 };
 use protocol::{Agent, ProtocolError};
 use units::{CpuId, Duration, LineAddr, NodeId, Time};
@@ -82,7 +83,7 @@ impl System<Servers> {
             slice.waiting.push_back(message);
             // It has found the line at rest, and so will the next.
             if has_waited {
-                inbox.offer(slice.parked.take(line, (true, true)), &arrived, at);
+                inbox.offer(slice.parked.take(line, |_| true), &arrived, at);
             }
             return Ok(());
         }
@@ -114,8 +115,7 @@ impl System<Servers> {
         self.send_all(self.controllers.places.slice_place(cluster, slice), out, with_data);
         self.controllers.clusters[cluster.index()].set(slice, active);
         self.make_room(cluster, slice, (line, Step::new(&before, &active.state, looks_up)), out);
-        let takes = (active.state.takes_snoops(), active.state.takes_requests());
-        self.offer_again((cluster, slice), takes, &arrived, out);
+        self.offer_again((cluster, slice), &active.state, &arrived, out);
         Ok(())
     }
 
@@ -253,14 +253,14 @@ impl System<Servers> {
         self.send_all(self.controllers.places.slice_place(cluster, slice), at, out);
     }
 
-    /// Offers a message that waits for a line, if the line `takes` it, and a request that waits for a tracker or for room, after a step of the
-    /// line that ends at `out`.
-    fn offer_again(&mut self, (cluster, slice): (NodeId, u16), takes: (bool, bool), before: &Arrived, out: Time) {
+    /// Offers a message that waits for a line, if the line takes it in its `state`, and a request that waits for a tracker or for room, after
+    /// a step of the line that ends at `out`.
+    fn offer_again(&mut self, (cluster, slice): (NodeId, u16), state: &CachingLine, before: &Arrived, out: Time) {
         let Servers { clusters, inbox, slice_trackers, .. } = &mut self.controllers;
-        let state = &mut clusters[cluster.index()].slices[usize::from(slice)];
-        inbox.offer(state.parked.take(before.message.line, takes), before, out);
-        if state.active.len() < *slice_trackers
-            && let Some(message) = state.waiting.pop_front()
+        let slice = &mut clusters[cluster.index()].slices[usize::from(slice)];
+        inbox.offer(slice.parked.take(before.message.line, |lane| state.takes(lane)), before, out);
+        if slice.active.len() < *slice_trackers
+            && let Some(message) = slice.waiting.pop_front()
         {
             inbox.push(message, out);
         }
@@ -281,7 +281,7 @@ impl System<Servers> {
             let state = homes.controller(home, controller);
             state.waiting.push_back(message);
             if has_waited {
-                inbox.offer(state.parked.take(line, (false, true)), &arrived, at);
+                inbox.offer(state.parked.take(line, |_| true), &arrived, at);
             }
             return Ok(());
         }
@@ -315,7 +315,7 @@ impl System<Servers> {
         }
         let Servers { homes, inbox, home_trackers, .. } = &mut self.controllers;
         let state = homes.controller(home, controller);
-        inbox.offer(state.parked.take(line, (false, active.state.takes_requests())), &arrived, out);
+        inbox.offer(state.parked.take(line, |lane| active.state.takes(lane)), &arrived, out);
         if state.active.len() < *home_trackers
             && let Some(message) = state.waiting.pop_front()
         {

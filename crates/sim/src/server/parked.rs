@@ -64,16 +64,14 @@ impl Parked {
         self.0.push(message);
     }
 
-    /// Takes the next message of a line that `takes` snoops and requests: snoops come first. Everything else is handled as it arrives.
+    /// Takes the next message of a line that `takes` such lanes now: snoops come first. Responses never wait.
     #[inline]
-    pub(super) fn take(&mut self, line: LineAddr, takes: (bool, bool)) -> Option<Message> {
+    pub(super) fn take(&mut self, line: LineAddr, takes: impl Fn(Lane) -> bool) -> Option<Message> {
         if self.0.is_empty() {
             return None;
         }
         let next = |lane| self.0.iter().position(|message| message.line == line && message.kind.lane() == lane);
-        let (snoops, requests) = takes;
-        let snoop = if snoops { next(Lane::Snoop) } else { None };
-        let place = snoop.or_else(|| if requests { next(Lane::Request) } else { None })?;
+        let place = [Lane::Snoop, Lane::Request].into_iter().filter(|&lane| takes(lane)).find_map(next)?;
         Some(self.0.remove(place))
     }
 }
@@ -99,12 +97,12 @@ mod tests {
             message(MessageKind::CoreUpgrade, 7, 4),
         ];
         all.iter().for_each(|&message| parked.push(message));
-        assert_eq!(parked.take(LineAddr(7), (false, false)), None);
-        assert_eq!(parked.take(LineAddr(8), (true, false)), None);
+        assert_eq!(parked.take(LineAddr(7), |_| false), None);
+        assert_eq!(parked.take(LineAddr(8), |lane| lane == Lane::Snoop), None);
         for expected in [2, 0, 3] {
-            assert_eq!(parked.take(LineAddr(7), (true, true)), Some(all[expected]));
+            assert_eq!(parked.take(LineAddr(7), |_| true), Some(all[expected]));
         }
-        assert_eq!(parked.take(LineAddr(7), (true, true)), None);
+        assert_eq!(parked.take(LineAddr(7), |_| true), None);
         assert_eq!(parked.len(), 1);
     }
 }

@@ -4,7 +4,7 @@
 use units::{CpuId, NodeId};
 
 use crate::Version;
-use crate::server::MessageKind;
+use crate::server::{Lane, MessageKind};
 
 /// State of a cluster's copies towards other clusters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -119,16 +119,17 @@ impl CachingLine {
         self.request.is_none() && self.external.is_none()
     }
 
-    /// Whether a core's request can begin.
+    /// Whether a message of this lane can be handled now: a core's request if nothing is outstanding; a snoop if no other is under way,
+    /// and no request waits for cores; a response at all times.
     #[inline]
-    pub const fn takes_requests(&self) -> bool {
-        self.is_quiet()
-    }
-
-    /// Whether a snoop can begin or be answered: no other is under way, and no request waits for cores.
-    #[inline]
-    pub const fn takes_snoops(&self) -> bool {
-        self.external.is_none() && !matches!(self.request, Some(Request { stage: Stage::Cores, .. }))
+    pub const fn takes(&self, lane: Lane) -> bool {
+        match lane {
+            Lane::Request => self.is_quiet(),
+            Lane::Snoop => {
+                self.external.is_none() && !matches!(self.request, Some(Request { stage: Stage::Cores, .. }))
+            }
+            Lane::Response => true,
+        }
     }
 
     /// Whether cores have been snooped whose responses are outstanding.

@@ -3,7 +3,7 @@
 use units::NodeId;
 
 use super::{Caching, CachingLine, ClusterState, Found, L3Copy, Request, Stage};
-use crate::server::{Grant, HomeKind, Message, MessageKind};
+use crate::server::{Grant, HomeKind, Lane, Message, MessageKind};
 use crate::{Agent, ProtocolError};
 
 impl<S: FnMut(Message)> Caching<'_, S> {
@@ -11,7 +11,7 @@ impl<S: FnMut(Message)> Caching<'_, S> {
     pub(super) fn core_request(&mut self) -> Result<bool, ProtocolError> {
         use MessageKind as K;
         let Some(core) = self.message.core() else { return Err(self.unexpected("not from a core")) };
-        if !self.line.takes_requests() {
+        if !self.line.takes(Lane::Request) {
             return Ok(false);
         }
         let mut kind = self.message.kind;

@@ -3,7 +3,7 @@
 use units::NodeId;
 
 use super::{Caching, ClusterState, External, Found, L3Copy};
-use crate::server::{Grant, Message, MessageKind, Sharing};
+use crate::server::{Grant, Lane, Message, MessageKind, Sharing};
 use crate::{Agent, ProtocolError, Version};
 
 impl<S: FnMut(Message)> Caching<'_, S> {
@@ -12,7 +12,7 @@ impl<S: FnMut(Message)> Caching<'_, S> {
         use ClusterState as C;
         use MessageKind as K;
         let (kind, requester) = (self.message.kind, self.message.requester);
-        if !self.line.takes_snoops() {
+        if !self.line.takes(Lane::Snoop) {
             return Ok(false);
         }
         if matches!(self.message.from, Agent::Interface(_)) && self.line.request.is_some() {

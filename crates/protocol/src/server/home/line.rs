@@ -3,7 +3,7 @@
 use units::NodeId;
 
 use crate::Version;
-use crate::server::MessageKind;
+use crate::server::{Lane, MessageKind};
 
 /// Directory bits in memory: copies in clusters other than the home's own.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -149,10 +149,10 @@ impl HomeLine {
         self.busy.is_none() && self.early == [Early::default(); 2]
     }
 
-    /// Whether a request can begin.
+    /// Whether a message of this lane can be handled now: a request if none is being served, everything else at all times.
     #[inline]
-    pub const fn takes_requests(&self) -> bool {
-        self.busy.is_none()
+    pub const fn takes(&self, lane: Lane) -> bool {
+        self.busy.is_none() || !matches!(lane, Lane::Request)
     }
 }
 

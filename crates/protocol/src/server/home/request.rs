@@ -6,7 +6,7 @@ use super::{Bits, Cause, Home, Leaves, Lookup, Transaction};
 use crate::ProtocolError;
 use crate::server::caching::snoop_of;
 use crate::server::design::bit;
-use crate::server::{HomeKind, Message, MessageKind};
+use crate::server::{HomeKind, Lane, Message, MessageKind};
 
 /// Caching agents to be snooped for a request.
 struct Targets {
@@ -22,7 +22,7 @@ impl<S: FnMut(Message, Leaves)> Home<'_, S> {
     /// Begins a request, unless the line is busy.
     pub(super) fn request(&mut self) -> Result<bool, ProtocolError> {
         let requester = self.sender()?;
-        if !self.line.takes_requests() {
+        if !self.line.takes(Lane::Request) {
             return Ok(false);
         }
         self.begin(self.message.kind, requester);

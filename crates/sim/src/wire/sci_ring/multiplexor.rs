@@ -126,11 +126,11 @@ impl Ring {
         }
     }
 
-    // Always inlined, with the two below: results of three words are not returned through memory then, 2 % of a run's instructions.
     /// Passes on the first change that `node` has not passed on yet, if everything before it is certain or can be taken back.
     ///
     /// While the multiplexor is busy, the way of what comes in follows from what came before. A node that waits for a go bit does
     /// nothing before it comes. A node without anything to send passes everything on, and takes it back if it gets something.
+    // Always inlined, with the two below: results of three words are not returned through memory then, 2 % of a run's instructions.
     #[inline(always)]
     fn pass_first(&mut self, node: usize, mark: Mark) -> Passing {
         let is_own = mark.is_for(node);
