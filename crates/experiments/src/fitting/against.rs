@@ -5,7 +5,7 @@ use machine::Description;
 use record::{Record, Statistics, Unit};
 use units::Bytes;
 
-use super::one_core::{Apart, apart};
+use super::neighbours::{Caches, Ordinary, ordinary};
 use super::probe::LISTS_BEYOND_CACHES;
 use super::repeated::{Circumstances, Repeated};
 use super::{Comparison, Mapping};
@@ -19,8 +19,8 @@ pub struct Against {
     pub rows: Vec<Comparison>,
     /// Why others could not, each reason with how many records it is about.
     pub skipped: Vec<(&'static str, usize)>,
-    /// A remark on pairs of processors that seem to have been on one core at times.
-    pub on_one_core: Option<String>,
+    /// Remarks on neighbours that are in the records.
+    pub neighbours: Vec<String>,
 }
 
 /// How far simulated figures are from those measured, in percent of the latter, without regard to sign.
@@ -72,7 +72,8 @@ pub fn against(
     let settings = Settings { iterations: 1, ..Settings::simulated() };
     let mut skipped: Vec<(&'static str, usize)> = Vec::new();
     let mut jobs = Vec::new();
-    let Apart { records, note: on_one_core } = apart(records, layout.line, (layout.l2, layout.outermost));
+    let caches = Caches { line: layout.line, private: layout.l2, shared: layout.outermost };
+    let Ordinary { records, notes: neighbours, .. } = ordinary(records, caches);
     for record in &records {
         match repeated(record, &layout, line, &settings, mapping) {
             Ok(plan) => jobs.push((record, plan)),
@@ -91,7 +92,7 @@ pub fn against(
         let agrees = simulated.is_some_and(|simulated| (simulated - measured).abs() <= AGREE * measured);
         Ok(Comparison { name: name(record), unit: record.unit, measured, simulated, agrees })
     };
-    Ok(Against { rows: parallel::collected(&jobs, work, finished)?, skipped, on_one_core })
+    Ok(Against { rows: parallel::collected(&jobs, work, finished)?, skipped, neighbours })
 }
 
 /// The plan that repeats a record on a machine of this layout, or the reason why there is none.
@@ -142,7 +143,7 @@ mod tests {
         let mut rows: Vec<Comparison> =
             (1..=10).map(|error| row(Unit::Nanoseconds, 100.0 - f64::from(error))).collect();
         rows.push(row(Unit::MegabytesPerSecond, 150.0));
-        let all = Against { rows, skipped: Vec::new(), on_one_core: None };
+        let all = Against { rows, skipped: Vec::new(), neighbours: Vec::new() };
         let times = all.errors(Unit::Nanoseconds).expect("ten");
         assert_eq!((times.count, times.median_pct, times.ninetieth_pct), (10, 5.5, 9.0));
         assert_eq!(all.errors(Unit::MegabytesPerSecond).map(|errors| errors.median_pct), Some(50.0));

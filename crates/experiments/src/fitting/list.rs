@@ -4,6 +4,9 @@ use bench::Experiment;
 use record::Record;
 use units::Bytes;
 
+/// The part of a private cache that a list fills at most: beyond, its pages may meet in some sets.
+pub(super) const FILLED: f64 = 0.5;
+
 /// Elements all over an array, loaded one after the other.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct List {

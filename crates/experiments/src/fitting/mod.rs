@@ -9,7 +9,7 @@ mod confirmation;
 mod findings;
 mod levels;
 mod list;
-mod one_core;
+mod neighbours;
 mod probe;
 mod repeated;
 mod server;

@@ -5,7 +5,7 @@ use bench::{Layout, ListOrder, Plan, Settings, SimulatedPlatform, Suite, SuiteSc
 use experiments::fitting::{Described, describe_server};
 use experiments::{ExperimentError, parallel};
 use machine::Description;
-use machine::description::HomeKind;
+use machine::description::{Frames, HomeKind, Replacement};
 use record::{ComputerRow, Record, Unit};
 use units::{Bytes, CpuId, NodeId};
 
@@ -138,24 +138,16 @@ fn what_others_bring_in_is_recovered() {
     let (_, described) = described("xeon-8180-2s+l3_slice.replacement=random+l3_slice.others_mb_per_s=20000");
     let found = described.description.l3_slice.as_ref().map(|slice| slice.others_mb_per_s);
     assert!(found.is_some_and(|rate| (12_000..33_000).contains(&rate)), "{found:?}: {}", described.text);
-    let pause = found_pause(&described);
-    assert_eq!(pause, Some(0.0), "{}", described.text);
     assert!(described.notes.iter().any(|note| note.contains("GB/s into it")), "{:?}", described.notes);
 }
 
-/// Short lists that are all there, beside longer ones of which less and less is, tell that others pause.
+/// Pages whose frames meet in sets leave lines out of a cache that they would fit in, as a policy does: the two are told apart together.
 #[test]
-fn pauses_of_others_are_recovered() {
-    let others = "l3_slice.replacement=random+l3_slice.others_mb_per_s=20000+l3_slice.others_pause_ns=150000";
-    let described = described_near(&format!("xeon-8180-2s+{others}"), Bytes::from_mib(12), 2);
-    let pause = found_pause(&described);
-    assert!(pause.is_some_and(|ns| (75_000.0..300_000.0).contains(&ns)), "{pause:?}: {}", described.text);
-    assert!(described.notes.iter().any(|note| note.contains("with pauses")), "{:?}", described.notes);
-}
-
-/// The pause of others in a description, in ns.
-fn found_pause(described: &Described) -> Option<f64> {
-    described.description.l3_slice.as_ref().map(|slice| slice.others_pause.as_ns())
+fn pages_that_meet_in_a_cache_and_its_policy_are_recovered() {
+    let machine = "epyc-7702-2s+memory.frames=scattered+l2.replacement=random";
+    let Described { description, text, .. } = described_near(machine, Bytes::from_mib(2), 2);
+    let found = (description.memory.frames, description.l2.as_ref().map(|l2| l2.replacement));
+    assert_eq!(found, (Frames::Scattered, Some(Replacement::Random)), "{text}");
 }
 
 /// Lists in random order over far more pages than there are translations tell how long a page table is walked.

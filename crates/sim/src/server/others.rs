@@ -1,6 +1,6 @@
 //! Lines of others in a third-level cache: cores of the package that are not simulated, such as those of other virtual machines. Their
-//! lines take places in all sets alike, at random times at a mean rate but for a pause before each look, and are replaced as any others
-//! are; nothing else is simulated of them. A set is brought up to date when it is next looked at.
+//! lines take places in all sets alike, at random times at a mean rate, and are replaced as any others are; nothing else is simulated of
+//! them. A set is brought up to date when it is next looked at.
 
 use machine::description::SliceSpec;
 use protocol::{CopyState, Version};
@@ -17,8 +17,6 @@ const FIRST: u64 = 1 << 50;
 pub(super) struct Others {
     /// The mean time between two of them in a set.
     interval: Duration,
-    /// The time before each look in which none of them comes.
-    pause: Duration,
     /// By set, when it was last brought up to date; zero before that: it was full of others' lines from the beginning.
     seen: Vec<Time>,
 }
@@ -29,11 +27,8 @@ impl Others {
         let lines_a_second = f64::from(spec.others_mb_per_s) * 1e6 / line as f64;
         let sets = spec.size.0 / line / u64::from(spec.ways);
         let of_set = lines_a_second / (sets as f64 * f64::from(slices));
-        (of_set > 0.0).then(|| Self {
-            interval: Duration::from_ns(1e9 / of_set),
-            pause: spec.others_pause,
-            seen: vec![Time::ZERO; sets as usize],
-        })
+        (of_set > 0.0)
+            .then(|| Self { interval: Duration::from_ns(1e9 / of_set), seen: vec![Time::ZERO; sets as usize] })
     }
 
     /// The lines that have come into the set of `line` since it was last looked at, at `now`: as many as have different places.
@@ -43,7 +38,7 @@ impl Others {
         if before == Time::ZERO {
             return ways;
         }
-        let mean = now.since(before + self.pause).0 as f64 / self.interval.0 as f64;
+        let mean = now.since(before).0 as f64 / self.interval.0 as f64;
         // Arrivals of a Poisson process: the exponential times between them are products of uniform numbers.
         let (mut left, mut count) = (f64::exp(-mean.min(500.0)), 0);
         while count < 4 * ways {

@@ -241,23 +241,15 @@ fn what_others_bring_in_takes_the_place_of_lines() {
     // 2 MiB of 38.5 MiB, twice what the second-level cache holds: 0.7 ms a walk if it is there, 2.6 ms if not.
     let lines = 1 << 15;
     for (name, replacement) in [("xeon-8180-2s", "lru"), ("xeon-8180-2s", "random"), ("xeon-e5-2699v3-2s", "lru")] {
-        let with_pause = |rate: &str, pause: &str| {
-            let changes = [
-                ("l3_slice.others_mb_per_s", rate),
-                ("l3_slice.others_pause_ns", pause),
-                ("l3_slice.replacement", replacement),
-            ];
+        let at = |rate: &str| {
+            let changes = [("l3_slice.others_mb_per_s", rate), ("l3_slice.replacement", replacement)];
             let description = without_prefetchers(name, &changes);
             let ahead = walk(&description, lines, sim::Mode::LookAhead);
             assert_eq!(ahead, walk(&description, lines, sim::Mode::LockStep), "{name} {replacement} {rate}");
             ahead
         };
-        let at = |rate: &str| with_pause(rate, "0");
         let [alone, few, all] = ["0", "100", "200000"].map(at);
         assert!(few < 1.05 * alone && all > 2.0 * alone, "{name} {replacement}: {alone}, {few} and {all} ns");
-        // Sets that are looked at again before the pause is over keep their lines.
-        let [kept, lost] = ["5000000", "5000"].map(|pause| with_pause("200000", pause));
-        assert!(kept < 1.05 * alone && lost > 2.0 * alone, "{name} {replacement}: {alone}, {kept} and {lost} ns");
         // A cacheful in the time of a walk from it.
         let half = at("50000");
         let between = (half - alone) / (all - alone);

@@ -50,7 +50,7 @@ fn table(measured: &str, simulated: &str, found: &Against) -> Table {
             ));
         }
     }
-    found.on_one_core.iter().for_each(|remark| table.note(remark.clone()));
+    found.neighbours.iter().for_each(|remark| table.note(remark.clone()));
     found.skipped.iter().for_each(|(reason, number)| table.note(format!("not repeated: {number}, {reason}")));
     table
 }

@@ -269,7 +269,7 @@ pub(super) fn rates(structure: &Structure, start: &Description, rates: &[Observa
     if of(near).is_some_and(limited) {
         let (keys, line): (&[_], _) =
             (&[("memory", "line_cycles"), ("memory", "line_write_cycles")], start.memory.line_cycles);
-        all.push(Rate::whole(keys, (1.0, MOST), line, near, false));
+        all.push(Rate { others: &[Kind::NodeTriad], ..Rate::whole(keys, (1.0, MOST), line, near, false) });
     }
     if server.network == OnDieNetwork::IoDie && of(Kind::ClusterReads).is_some() {
         let (keys, cycles): (&[_], _) = (&[("server", "gateway_read_cycles")], server.gateway_read_cycles.max(1));
@@ -339,7 +339,8 @@ fn of_cores(start: &Description, rates: &[Observation]) -> Vec<Rate> {
     let keys: &[_] = &[("processor", "outstanding_stores")];
     all.push(Rate::whole(keys, (1.0, most), processor.outstanding_stores, Kind::CoreTriad, true));
     if let Some(prefetch) = &start.prefetch {
-        all.push(Rate::whole(&[("prefetch", "degree")], (1.0, most), prefetch.degree, Kind::CoreTriad, true));
+        let ahead = Rate::whole(&[("prefetch", "degree")], (1.0, most), prefetch.degree, Kind::CoreTriad, true);
+        all.push(Rate { others: &[Kind::CoreReads(Place::Local)], ..ahead });
     }
     let keys: &[_] = &[("processor", "outstanding_upgrades")];
     all.push(Rate::whole(keys, (1.0, most), processor.outstanding_upgrades, Kind::Upgrade, false));

@@ -11,33 +11,48 @@ use super::tuning::Bench;
 use super::values::Values;
 use crate::error::ExperimentError;
 
-/// A value that lists of some sizes decide.
+/// Values that lists of some sizes decide.
 struct Choice {
-    table: &'static str,
-    key: &'static str,
-    alternatives: &'static [&'static str],
+    /// Tables and keys that are chosen together.
+    keys: &'static [(&'static str, &'static str)],
+    /// A value for each key.
+    alternatives: &'static [&'static [&'static str]],
     /// The level that the lists exceed, and the level that they exceed by this factor at most.
     beyond: usize,
     within: (usize, f64),
 }
 
-pub(super) const POLICIES: &[&str] = &["\"pseudo-lru\"", "\"lru\"", "\"random\""];
+const PSEUDO_LRU: &str = "\"pseudo-lru\"";
+const LRU: &str = "\"lru\"";
+const RANDOM: &str = "\"random\"";
+pub(super) const POLICIES: &[&str] = &[PSEUDO_LRU, LRU, RANDOM];
+const EACH_POLICY: &[&[&str]] = &[&[PSEUDO_LRU], &[LRU], &[RANDOM]];
+
+const CONSECUTIVE: &str = "\"consecutive\"";
+const SCATTERED: &str = "\"scattered\"";
 
 /// In the order in which they are made: pages first, for a missing translation delays every list.
-const CHOICES: [Choice; 5] = [
-    Choice { table: "tlb", key: LARGE_PAGES, alternatives: &["2048", "0"], beyond: 0, within: (1, 4.0) },
+const CHOICES: [Choice; 4] = [
+    Choice { keys: &[("tlb", LARGE_PAGES)], alternatives: &[&["2048"], &["0"]], beyond: 0, within: (1, 4.0) },
+    Choice { keys: &[("l1", POLICY)], alternatives: EACH_POLICY, beyond: 0, within: (0, 2.0) },
+    // Pages that meet in sets leave lines out that a policy would keep, and a policy keeps lines where pages meet.
     Choice {
-        table: "memory",
-        key: "frames",
-        alternatives: &["\"consecutive\"", "\"scattered\""],
+        keys: &[("memory", "frames"), ("l2", POLICY)],
+        alternatives: &[
+            &[CONSECUTIVE, PSEUDO_LRU],
+            &[CONSECUTIVE, LRU],
+            &[CONSECUTIVE, RANDOM],
+            &[SCATTERED, PSEUDO_LRU],
+            &[SCATTERED, LRU],
+            &[SCATTERED, RANDOM],
+        ],
         beyond: 0,
-        within: (1, 4.0),
+        within: (1, 2.0),
     },
-    Choice { table: "l1", key: "replacement", alternatives: POLICIES, beyond: 0, within: (0, 2.0) },
-    Choice { table: "l2", key: "replacement", alternatives: POLICIES, beyond: 1, within: (1, 2.0) },
-    Choice { table: "l3_slice", key: "replacement", alternatives: POLICIES, beyond: 2, within: (2, 2.0) },
+    Choice { keys: &[("l3_slice", POLICY)], alternatives: EACH_POLICY, beyond: 2, within: (2, 2.0) },
 ];
 
+const POLICY: &str = "replacement";
 const LARGE_PAGES: &str = "large_page_kib";
 /// A list waits for translations if its loads take this many times as long as those of the cache that it lies in.
 const WAITS: f64 = 1.25;
@@ -71,17 +86,17 @@ pub(super) fn choose(
         if deciding.is_empty() {
             continue;
         }
-        if choice.key == LARGE_PAGES
+        if choice.keys[0].1 == LARGE_PAGES
             && let Some(small) = are_small(lists, structure, second_level)
         {
             let source = "measured: a load of another small page each, on these pages";
-            bench.values.set(choice.table, choice.key, choice.alternatives[usize::from(small)], source);
+            choice.make(&mut bench.values, usize::from(small), source);
             continue;
         }
         let mut best = (0, f64::INFINITY);
-        for (number, &alternative) in choice.alternatives.iter().enumerate() {
+        for number in 0..choice.alternatives.len() {
             let mut tried = bench.values.clone();
-            tried.set(choice.table, choice.key, alternative, "");
+            choice.make(&mut tried, number, "");
             let squares = squared_error(bench, &tried, &deciding)?;
             let enough = if number == 0 { f64::INFINITY } else { best.1 * BETTER };
             if squares < enough {
@@ -89,7 +104,7 @@ pub(super) fn choose(
             }
         }
         let source = format!("calibrated: nearest to {} lists of those tried", deciding.len());
-        bench.values.set(choice.table, choice.key, choice.alternatives[best.0], source);
+        choice.make(&mut bench.values, best.0, &source);
     }
     Ok(())
 }
@@ -103,6 +118,13 @@ fn are_small(lists: &[Observation], structure: &Structure, second_level: Option<
 }
 
 impl Choice {
+    /// Sets the alternative of this number.
+    fn make(&self, values: &mut Values, number: usize, source: &str) {
+        for (&(table, key), value) in self.keys.iter().zip(self.alternatives[number]) {
+            values.set(table, key, value, source);
+        }
+    }
+
     fn is_decided_by(&self, plan: &Plan, sizes: [Bytes; 3]) -> bool {
         let (array, (level, most)) = (plan.settings.array.0, self.within);
         array > sizes[self.beyond].0 && array as f64 <= most * sizes[level].0 as f64

@@ -26,7 +26,7 @@ use record::{ComputerRow, Record, Unit};
 use units::{Bytes, CpuId, NodeId};
 
 use super::Comparison;
-use super::one_core::{Apart, apart};
+use super::neighbours::{Caches, Ordinary, ordinary};
 use crate::error::ExperimentError;
 use choices::{choose, lists};
 use observed::{Home, Kind, Observation, Place, find, measured, observations};
@@ -105,9 +105,14 @@ const RATES_AGREE: f64 = 0.10;
 pub fn describe_server(file: &str, computer: &ComputerRow, records: &[Record]) -> Result<Described, ExperimentError> {
     let structure = Structure::of(computer).map_err(|reason| unsuitable(computer, reason))?;
     let settings = Settings { iterations: 1, ..Settings::simulated() };
-    let Apart { records, note: on_one_core } = apart(records, structure.line, (structure.l2.size, structure.l3.size));
+    let caches = Caches { line: structure.line, private: structure.l2.size, shared: structure.l3.size };
+    let Ordinary { records, at_rest, notes: neighbours } = ordinary(records, caches);
     let records = &records;
-    let observed = observations(records, &structure, &settings);
+    // Neighbours change how often a cache has a line, and not how long it takes to bring it.
+    let is_level = |observation: &Observation| matches!(observation.kind, Kind::Level(_));
+    let mut observed = observations(&at_rest, &structure, &settings);
+    observed.retain(is_level);
+    observed.extend(observations(records, &structure, &settings).into_iter().filter(|other| !is_level(other)));
     let clock =
         clock_of(records).ok_or_else(|| unsuitable(computer, "no record tells the clock of its cores".into()))?;
     let clock = at_best(clock, measured(&observed, Kind::Level(1)));
@@ -130,8 +135,8 @@ pub fn describe_server(file: &str, computer: &ComputerRow, records: &[Record]) -
     // Lists tell policies apart beside the right times, and times depend on what is chosen.
     fit_times(&mut bench, private, &inner)?;
     fit_times(&mut bench, shared, &outer)?;
-    let lists = lists(records, &structure, &settings);
-    choose(&mut bench, &structure, &lists, measured(&observed, Kind::Level(2)))?;
+    let lists_at_rest = lists(&at_rest, &structure, &settings);
+    choose(&mut bench, &structure, &lists_at_rest, measured(&observed, Kind::Level(2)))?;
     let mut depends = fit_times(&mut bench, private, &inner)?;
     depends.extend(fit_times(&mut bench, shared, &outer)?);
     for (tunable, depends) in tunables.iter().zip(depends) {
@@ -139,13 +144,18 @@ pub fn describe_server(file: &str, computer: &ComputerRow, records: &[Record]) -
         tunable.write(&mut bench.values, &source);
     }
     let described = bench.values.described(file)?;
-    let others = others::fit(&mut bench, &structure, &lists, &observed)?;
+    let others = others::fit(&mut bench, &structure, &lists(records, &structure, &settings), &observed)?;
     room::make(&mut bench.values, &structure, &described, &observed);
     tune_rates(&mut bench, &structure, &rates)?;
-    let figures = bench.figures(&observed)?;
+    let mut figures = bench.figures(&observed)?;
+    if others.is_some() {
+        let levels = observed.partition_point(is_level);
+        let at_rest = bench.figures_of(&others::at_rest(&bench.values), &observed[..levels])?;
+        figures[..levels].copy_from_slice(&at_rest);
+    }
     let compared: Vec<Comparison> = observed.iter().zip(&figures).map(|(one, &figure)| compare(one, figure)).collect();
     let mut notes = notes(&structure, records, &observed, penalty, directory);
-    notes.extend(on_one_core);
+    notes.extend(neighbours);
     notes.extend(others);
     bench.values.name_defaults(file)?;
     let text = bench.values.text(&heading(&notes));

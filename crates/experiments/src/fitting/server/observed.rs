@@ -6,6 +6,7 @@ use record::{Record, Unit};
 use units::{Bytes, CpuId};
 
 use super::structure::{Nearness, Structure};
+use crate::fitting::list::FILLED;
 use crate::fitting::repeated::Circumstances;
 
 /// Where a reading or writing core finds a line.
@@ -132,9 +133,6 @@ impl Observation {
         Self { kind, plan, measured, places: 1, circumstances: Circumstances::of(record) }
     }
 }
-
-/// The part of a private cache that a list fills at most: beyond, its pages may meet in some sets.
-const FILLED: f64 = 0.5;
 
 /// The observations that `records` hold of a machine of this structure, each kind once.
 pub(super) fn observations(records: &[Record], structure: &Structure, settings: &Settings) -> Vec<Observation> {

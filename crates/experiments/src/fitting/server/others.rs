@@ -13,7 +13,6 @@ use crate::error::ExperimentError;
 
 const TABLE: &str = "l3_slice";
 const RATE: &str = "others_mb_per_s";
-const PAUSE: &str = "others_pause_ns";
 /// A list is in the cache as long as its latency has come less than this share of the way from there to memory.
 const IN_CACHE: f64 = 0.15;
 /// Lists up to this share of the cache have room in it.
@@ -21,8 +20,6 @@ const HAS_ROOM: f64 = 0.75;
 /// The rate lies within this factor of the first estimate, on either side, and is found by so many narrowings of the range.
 const WITHIN: f64 = 8.0;
 const NARROWINGS: usize = 7;
-/// Pauses that are tried, in walks of the first list that is gone in part.
-const PAUSES: [f64; 4] = [0.0625, 0.125, 0.25, 0.5];
 /// What is left of a range that is narrowed: the golden section, with which one of two places tried is tried in the next range, too.
 const GOLDEN: f64 = 0.618_033_988_749_895;
 /// Lists within this share of what was measured need nothing more to explain them.
@@ -44,12 +41,12 @@ pub(super) fn fit(
     walks::fit(bench, lists)?;
     let Some((cache, memory)) = of(Kind::Level(3)).zip(of(Kind::Memory(Place::Local))) else { return Ok(None) };
     let share = |list: &Observation| (list.measured - cache) / (memory - cache);
-    let room = 2 * structure.l2.size.0..(HAS_ROOM * structure.l3.size.0 as f64) as u64;
+    let room = structure.l2.size.0 + 1..(HAS_ROOM * structure.l3.size.0 as f64) as u64;
     let compared: Vec<Observation> = lists.iter().filter(|list| room.contains(&size(list).0)).cloned().collect();
     let gone = compared.iter().filter(|list| share(list) > IN_CACHE);
     let Some(first) = gone.min_by_key(|list| size(list)) else { return Ok(None) };
     let squares = squared_error(bench, &bench.values, &compared)?;
-    if is_close(squares, &compared) {
+    if squares < CLOSE * CLOSE * compared.len() as f64 {
         return Ok(None);
     }
     let by_walks = (squares, std::mem::replace(&mut bench.values, without));
@@ -60,8 +57,6 @@ pub(super) fn fit(
         rate = with_policies(bench, policies, &compared, rate)?;
         walks::fit(bench, lists)?;
     }
-    let pause_ns;
-    (rate, pause_ns) = with_pause(bench, &compared, rate, walk_ns)?;
     if squared_error(bench, &bench.values, &compared)? > BETTER * by_walks.0 {
         bench.values = by_walks.1;
         return Ok(None);
@@ -70,25 +65,22 @@ pub(super) fn fit(
     let (least, whole) = (words(size(first)), words(structure.l3.size));
     let source = format!("calibrated: lists from {least} on, of which memory has a part");
     bench.values.set(TABLE, RATE, rate.round(), source);
-    let mut note = format!(
+    Ok(Some(format!(
         "of the third-level cache's {whole} lists of {least} find a part only, as if others, such as virtual machines beside \
          this one, brought {:.1} GB/s into it",
         rate / 1e3
-    );
-    if pause_ns > 0.0 {
-        bench.values.set(TABLE, PAUSE, pause_ns, format!("calibrated: lists from {least} on and shorter ones"));
-        note.push_str(&format!(" with pauses, of which quick samples are, of {:.2} ms", pause_ns / 1e6));
-    }
-    Ok(Some(note))
-}
-
-/// Whether lists are explained that differ by this sum of squares.
-fn is_close(squares: f64, compared: &[Observation]) -> bool {
-    squares < CLOSE * CLOSE * compared.len() as f64
+    )))
 }
 
 fn size(list: &Observation) -> Bytes {
     list.plan.settings.array
+}
+
+/// `values` of the machine without what others bring in.
+pub(super) fn at_rest(values: &Values) -> Values {
+    let mut values = values.clone();
+    values.set(TABLE, RATE, 0, "");
+    values
 }
 
 /// Sets the rate, near an `estimate`, and the best of the replacement `policies` if there are any. Returns the rate, in MB/s.
@@ -117,33 +109,6 @@ fn with_policies(
         return Ok(rate);
     }
     Ok(estimate)
-}
-
-/// Sets pauses, too, unless lists are near, or about as near, without. Returns the rate, in MB/s, and the pause before each look, in ns.
-///
-/// # Errors
-/// When the machine cannot be described or simulated.
-fn with_pause(
-    bench: &mut Bench<'_>,
-    compared: &[Observation],
-    without: f64,
-    walk_ns: f64,
-) -> Result<(f64, f64), ExperimentError> {
-    let steady = squared_error(bench, &bench.values, compared)?;
-    if is_close(steady, compared) {
-        return Ok((without, 0.0));
-    }
-    let mut best = (BETTER * steady, without, 0.0, bench.values.clone());
-    for pause_ns in PAUSES.map(|share| (share * walk_ns).round()) {
-        bench.values.set(TABLE, PAUSE, pause_ns, "");
-        let rate = with_policies(bench, &[], compared, without)?;
-        let squares = squared_error(bench, &bench.values, compared)?;
-        if squares < best.0 {
-            best = (squares, rate, pause_ns, bench.values.clone());
-        }
-    }
-    bench.values = best.3;
-    Ok((best.1, best.2))
 }
 
 /// The rate, in MB/s, with which all lists come nearest to what was measured, after the sum of the squares by which they differ.

@@ -159,9 +159,6 @@ section! {
         /// Traffic of others into all slices that the cores of a cluster share: cores of the package that are not described, as
         /// those of other virtual machines on it. In MB/s; 0 for nothing.
         others_mb_per_s: u32 = "others_mb_per_s", count(0, 10_000_000), or 0;
-        /// Time in which it pauses before each look at a set: traffic comes in bursts, and what is looked at often is looked at between
-        /// them.
-        others_pause: Duration = "others_pause_ns", ns(0.0, 1e9), or Duration::ZERO;
     }
 }
 

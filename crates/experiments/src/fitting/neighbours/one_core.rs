@@ -5,9 +5,10 @@
 
 use bench::Experiment;
 use record::{Record, Unit};
-use units::{Bytes, CpuId, ranges};
+use units::{CpuId, ranges};
 
-use super::list::List;
+use super::{Caches, count_median};
+use crate::fitting::list::List;
 
 /// Below this share of a load from the cache that cores share, a line has not come from another core, whose copy that cache finds
 /// first. Loads from long lists wait for translations, too.
@@ -15,44 +16,30 @@ const SOONER: f64 = 0.75;
 /// The median of such a pair is more than this many times its least sample, which another cache answers.
 const TWO_CACHES: f64 = 2.0;
 
-/// Records to fit by or to compare with.
-pub(super) struct Apart {
-    /// All records. Those of a pair that was on one core at times have the median of their samples in place of the least.
-    pub(super) records: Vec<Record>,
-    /// A remark on such pairs.
-    pub(super) note: Option<String>,
-}
-
-/// The `records` of a computer with lines of this size, whose cores have so much cache each and share so much.
-pub(super) fn apart(records: &[Record], line: Bytes, (private, shared): (Bytes, Bytes)) -> Apart {
-    let mut records = records.to_vec();
+/// Makes medians count for the records of pairs that were on one core at times. Returns a remark on them.
+pub(super) fn medians_of_pairs(records: &mut [Record], caches: Caches) -> Option<String> {
+    let Caches { line, private, shared } = caches;
     let lists = records.iter().filter_map(List::of_record);
     // Elements that leave out many lines leave out sets.
     let in_shared =
         |list: &List| (2 * private.0..=shared.0 / 2).contains(&list.extent.0) && list.stride.0 <= 4 * line.0;
-    let Some(shared_ns) = lists.filter(in_shared).map(|list| list.ns).min_by(f64::total_cmp) else {
-        return Apart { records, note: None };
-    };
+    let shared_ns = lists.filter(in_shared).map(|list| list.ns).min_by(f64::total_cmp)?;
     // One such record tells of all records of the pair: the least samples of others may be of one core for a part of their time.
     let is_sooner = |record: &Record| record.min < SOONER * shared_ns && record.median > TWO_CACHES * record.min;
     let sooner = records.iter().filter(|record| waits_for_other(record) && is_sooner(record));
     let pairs: Vec<Vec<CpuId>> = sooner.map(cpus).collect();
-    for record in records.iter_mut().filter(|record| record.unit == Unit::Nanoseconds && !record.remotes.is_empty()) {
-        if pairs.contains(&cpus(record)) {
-            record.min = record.median;
-        }
-    }
     let mut on_one: Vec<CpuId> = pairs.concat();
     on_one.sort_unstable();
     on_one.dedup();
-    let note = (!on_one.is_empty()).then(|| {
+    let latencies = records.iter_mut().filter(|record| record.unit == Unit::Nanoseconds && !record.remotes.is_empty());
+    latencies.filter(|record| pairs.contains(&cpus(record))).for_each(count_median);
+    (!on_one.is_empty()).then(|| {
         format!(
             "CPUs {} at times have each other's lines sooner than the shared cache's {shared_ns:.1} ns, as if a hypervisor had them on \
              one core: medians count for them",
             ranges(on_one.iter().map(|cpu| cpu.0))
         )
-    });
-    Apart { records, note }
+    })
 }
 
 /// The processors of a record, in the order of their numbers.
@@ -74,6 +61,7 @@ fn waits_for_other(record: &Record) -> bool {
 #[cfg(test)]
 mod tests {
     use bench::{Layout, Plan, Settings, SuiteScope};
+    use units::Bytes;
 
     use super::*;
 
@@ -90,18 +78,21 @@ mod tests {
         };
         let record = |plan| crate::run_plan(&description, plan, sim::Options::default()).expect("measured").record;
         let mut records: Vec<Record> = plans.iter().filter(wanted).take(12).map(record).collect();
-        let undisturbed = apart(&records, layout.line, (layout.l2, layout.outermost));
-        assert_eq!((&undisturbed.records, undisturbed.note), (&records, None));
+        let caches = Caches { line: layout.line, private: layout.l2, shared: layout.outermost };
+        let undisturbed = records.clone();
+        assert_eq!(medians_of_pairs(&mut records, caches), None);
+        assert_eq!(records, undisturbed);
         let first = records.iter().position(waits_for_other).expect("a pair");
         let pair = &mut records[first];
         (pair.min, pair.median) = (5.0, 41.0);
         let words = format!("CPUs {}", ranges([pair.local.0, pair.remotes[0].0]));
         let longer = Record { min: 16.0, median: 42.0, ..pair.clone() };
         records.push(longer);
-        let found = apart(&records, layout.line, (layout.l2, layout.outermost));
-        assert!(found.note.is_some_and(|note| note.starts_with(&words)));
-        let headlines = [first, records.len() - 1].map(|number| found.records[number].headline());
+        let none_is_shared = Caches { shared: layout.l2, ..caches };
+        assert_eq!(medians_of_pairs(&mut records.clone(), none_is_shared), None);
+        let note = medians_of_pairs(&mut records, caches);
+        assert!(note.is_some_and(|note| note.starts_with(&words)));
+        let headlines = [first, records.len() - 1].map(|number| records[number].headline());
         assert_eq!(headlines, [41.0, 42.0], "one record tells of all of the pair");
-        assert_eq!(apart(&records, layout.line, (layout.l2, layout.l2)).note, None, "no cache is shared");
     }
 }

@@ -1,0 +1,45 @@
+//! Neighbours of a virtual machine: others on its package, whose work is in the samples of its records.
+//!
+//! The least of all samples is disturbed least. Where neighbours change what is measured, and not only how long it takes, it is of a
+//! moment of rest, or of other places: then the median, which repeats from run to run, counts.
+
+mod crowded;
+mod one_core;
+
+use record::{Record, Unit};
+use units::Bytes;
+
+/// The caches of a core: what it has for itself, and what it shares.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Caches {
+    pub(super) line: Bytes,
+    /// The outermost cache of a core alone.
+    pub(super) private: Bytes,
+    /// The cache that it shares with others.
+    pub(super) shared: Bytes,
+}
+
+/// Records to fit by or to compare with.
+pub(super) struct Ordinary {
+    /// All records, with their medians in place of the best of their samples where medians count.
+    pub(super) records: Vec<Record>,
+    /// All records, of lists and of memory as they are at rest.
+    pub(super) at_rest: Vec<Record>,
+    /// Remarks on what neighbours do.
+    pub(super) notes: Vec<String>,
+}
+
+/// The `records` of a computer with these caches.
+pub(super) fn ordinary(records: &[Record], caches: Caches) -> Ordinary {
+    let mut records = records.to_vec();
+    let on_one_core = one_core::medians_of_pairs(&mut records, caches);
+    let at_rest = records.clone();
+    let crowded = crowded::medians_beyond_private_caches(&mut records, caches);
+    Ordinary { records, at_rest, notes: on_one_core.into_iter().chain(crowded).collect() }
+}
+
+/// Makes the median the figure of a record.
+fn count_median(record: &mut Record) {
+    let headline = if record.unit == Unit::MegabytesPerSecond { &mut record.max } else { &mut record.min };
+    *headline = record.median;
+}
