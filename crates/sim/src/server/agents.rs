@@ -67,7 +67,7 @@ impl System<Servers> {
 
     /// A message is handled at a caching agent, whose pipeline it has reached.
     fn at_caching_agent(&mut self, cluster: NodeId, arrived: Arrived) -> Result<(), ProtocolError> {
-        let Arrived { message, at, has_waited } = arrived;
+        let Arrived { message, at, .. } = arrived;
         let (line, now) = (message.line, self.kernel.now);
         let places = &self.controllers.places;
         let (slice, home) = (places.slice(line), places.home(line));
@@ -79,12 +79,7 @@ impl System<Servers> {
         let begins = needs_tracker(message.kind) && !state.is_active(line);
         let full = state.slices[usize::from(slice)].active.len() >= *slice_trackers;
         if begins && (full || state.lacks_room(slice, line)) {
-            let slice = &mut state.slices[usize::from(slice)];
-            slice.waiting.push_back(message);
-            // It has found the line at rest, and so will the next.
-            if has_waited {
-                inbox.offer(slice.parked.take(line, |_| true), &arrived, at);
-            }
+            state.slices[usize::from(slice)].parked.wait_for_tracker(&arrived, inbox);
             return Ok(());
         }
         let mut active = state.get(slice, line);
@@ -94,7 +89,7 @@ impl System<Servers> {
             sent.push((message, Leaves::AtOnce));
         })?;
         let CachingOutcome::Done(work) = outcome else {
-            state.slices[usize::from(slice)].parked.push(message);
+            state.slices[usize::from(slice)].parked.wait_for_line(message);
             return Ok(());
         };
         let looks_up = message.kind.lane() != Lane::Response;
@@ -258,17 +253,13 @@ impl System<Servers> {
     fn offer_again(&mut self, (cluster, slice): (NodeId, u16), state: &CachingLine, before: &Arrived, out: Time) {
         let Servers { clusters, inbox, slice_trackers, .. } = &mut self.controllers;
         let slice = &mut clusters[cluster.index()].slices[usize::from(slice)];
-        inbox.offer(slice.parked.take(before.message.line, |lane| state.takes(lane)), before, out);
-        if slice.active.len() < *slice_trackers
-            && let Some(message) = slice.waiting.pop_front()
-        {
-            inbox.push(message, out);
-        }
+        let has_tracker = slice.active.len() < *slice_trackers;
+        slice.parked.offer_again(|lane| state.takes(lane), has_tracker, (before, out), inbox);
     }
 
     /// A message is handled at a home, which it has reached.
     fn at_home(&mut self, home: NodeId, arrived: Arrived) -> Result<(), ProtocolError> {
-        let Arrived { message, at, has_waited } = arrived;
+        let Arrived { message, at, .. } = arrived;
         let (line, now) = (message.line, self.kernel.now);
         let Servers { places, homes, home_trackers, sent, timing, fabric, opportunistic, inbox, .. } =
             &mut self.controllers;
@@ -278,11 +269,7 @@ impl System<Servers> {
         let state = homes.controller(home, controller);
         let waits = state.active.len() >= *home_trackers || filtered && state.lacks_room(line);
         if begins && waits {
-            let state = homes.controller(home, controller);
-            state.waiting.push_back(message);
-            if has_waited {
-                inbox.offer(state.parked.take(line, |_| true), &arrived, at);
-            }
+            homes.controller(home, controller).parked.wait_for_tracker(&arrived, inbox);
             return Ok(());
         }
         let mut active = homes.get(home, controller, line);
@@ -299,7 +286,7 @@ impl System<Servers> {
             },
         )?;
         let HomeOutcome::Done(work) = outcome else {
-            homes.controller(home, controller).parked.push(message);
+            homes.controller(home, controller).parked.wait_for_line(message);
             return Ok(());
         };
         let request = message.kind.lane() == Lane::Request;
@@ -315,12 +302,8 @@ impl System<Servers> {
         }
         let Servers { homes, inbox, home_trackers, .. } = &mut self.controllers;
         let state = homes.controller(home, controller);
-        inbox.offer(state.parked.take(line, |lane| active.state.takes(lane)), &arrived, out);
-        if state.active.len() < *home_trackers
-            && let Some(message) = state.waiting.pop_front()
-        {
-            inbox.push(message, out);
-        }
+        let has_tracker = state.active.len() < *home_trackers;
+        state.parked.offer_again(|lane| active.state.takes(lane), has_tracker, (&arrived, out), inbox);
         Ok(())
     }
 

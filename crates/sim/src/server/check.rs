@@ -43,13 +43,13 @@ impl System<Servers> {
             let node = places.node_of_cluster(cluster);
             for slice in &state.slices {
                 Unfinished::none(node, slice.active.len(), "lines with work under way at a slice")?;
-                Unfinished::none(node, slice.parked.len() + slice.waiting.len(), "messages that wait at a slice")?;
+                Unfinished::none(node, slice.parked.len(), "messages that wait at a slice")?;
             }
         }
         for (node, controllers) in (0..).map(NodeId).zip(&homes.nodes) {
             for home in controllers {
                 Unfinished::none(node, home.active.len(), "transactions at a home")?;
-                Unfinished::none(node, home.parked.len() + home.waiting.len(), "messages that wait at a home")?;
+                Unfinished::none(node, home.parked.len(), "messages that wait at a home")?;
             }
         }
         Ok(())

@@ -1,8 +1,6 @@
 //! The homes of a node in the simulator: lines at rest by address, transactions under way by memory controller, directory caches
 //! and probe filters of limited size, and the memory behind each controller.
 
-use std::collections::VecDeque;
-
 use engine::Server;
 use machine::description::{Description, Replacement};
 use protocol::server::{Bits, Holders, HomeLine, Message};
@@ -97,10 +95,8 @@ pub(super) struct MemoryController {
     /// The lines with an entry in the directory cache or the probe filter.
     entries: Option<Cache>,
     pub(super) active: UnderWay<Active>,
-    /// Messages that wait for their line.
+    /// Messages that wait for their line, for a tracker or for room.
     pub(super) parked: Parked,
-    /// Requests that wait for a tracker, or for room in the probe filter.
-    pub(super) waiting: VecDeque<Message>,
     reserved: Vec<Slot>,
 }
 
@@ -146,7 +142,6 @@ impl Homes {
             entries: (home.entries > 0).then(cache),
             active: UnderWay::default(),
             parked: Parked::default(),
-            waiting: VecDeque::new(),
             reserved: Vec::new(),
         };
         let node = || (0..controllers).map(controller).collect();

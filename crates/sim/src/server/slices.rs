@@ -1,11 +1,9 @@
 //! The caching agents of a core cluster in the simulator: lines at rest by address, lines with work under way by slice, and the tags
 //! that limit both the third-level cache and the snoop filter.
 
-use std::collections::VecDeque;
-
 use engine::Server;
 use machine::description::{Description, Replacement, SliceKind};
-use protocol::server::{CachingLine, ClusterState, External, L3Copy, Message};
+use protocol::server::{CachingLine, ClusterState, External, L3Copy};
 use protocol::{CopyState, Version};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -73,10 +71,8 @@ pub(super) struct Slice {
     pub(super) filter: Option<Cache>,
     pub(super) pipeline: Server,
     pub(super) active: UnderWay<Active>,
-    /// Messages that wait for their line.
+    /// Messages that wait for their line, for a tracker or for room.
     pub(super) parked: Parked,
-    /// Requests that wait for a tracker, or for room.
-    pub(super) waiting: VecDeque<Message>,
     /// The last arrival at each memory controller of what this slice has sent there.
     pub(super) arrivals: Vec<Time>,
     reserved: Vec<Slot>,
@@ -158,7 +154,6 @@ impl Cluster {
             pipeline: Server::default(),
             active: UnderWay::default(),
             parked: Parked::default(),
-            waiting: VecDeque::new(),
             arrivals: vec![Time::ZERO; controllers],
             reserved: Vec::new(),
         };
