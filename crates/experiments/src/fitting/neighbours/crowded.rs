@@ -4,9 +4,8 @@
 //! moments, so that their least samples do not belong to one state of the machine. Medians do, and so do those of memory, which the
 //! same neighbours use.
 
-use bench::Experiment;
+use bench::{Experiment, State};
 use record::Record;
-use units::Bytes;
 
 use super::{Caches, count_median};
 use crate::fitting::list::{FILLED, List};
@@ -17,9 +16,8 @@ const NOW_AND_THEN: f64 = 2.0;
 /// Makes medians count for what lies beyond the private caches, if neighbours push lists out of the shared one at times. Returns a
 /// remark on it.
 pub(super) fn medians_beyond_private_caches(records: &mut [Record], caches: Caches) -> Option<String> {
-    let room = 2 * caches.private.0..=caches.shared.0 / 2;
     let pushed_out = |record: &Record| {
-        let list = dense_list(record, caches.line).filter(|list| room.contains(&list.extent.0))?;
+        let list = caches.shared_list(record)?;
         (record.median > NOW_AND_THEN * record.min).then_some((list.extent, record.min, record.median))
     };
     let (extent, least, median) = records.iter().filter_map(pushed_out).min_by_key(|&(extent, ..)| extent)?;
@@ -31,28 +29,20 @@ pub(super) fn medians_beyond_private_caches(records: &mut [Record], caches: Cach
     ))
 }
 
-/// The list that a record is about, unless its elements leave out so many lines that they leave out sets.
-fn dense_list(record: &Record, line: Bytes) -> Option<List> {
-    List::of_record(record).filter(|list| list.stride.0 <= 4 * line.0)
-}
-
 /// Whether a record is about memory, or about a list of which the private caches hold a part at most.
 fn is_of_memory(record: &Record, caches: Caches) -> bool {
     let streams = [Experiment::P3Ru, Experiment::P3Rmw];
-    if !record.remotes.is_empty() || streams.iter().any(|stream| record.experiment == stream.name()) {
+    if record.state != State::Uown.name() || streams.iter().any(|stream| record.experiment == stream.name()) {
         return false;
     }
-    match List::of_record(record) {
-        Some(_) => {
-            dense_list(record, caches.line).is_some_and(|list| list.extent.0 as f64 > FILLED * caches.private.0 as f64)
-        }
-        None => true,
-    }
+    let exceeds = |list: List| list.extent.0 as f64 > FILLED * caches.private.0 as f64;
+    List::of_record(record).is_none() || caches.list(record).is_some_and(exceeds)
 }
 
 #[cfg(test)]
 mod tests {
     use bench::{Layout, Plan, Settings, SuiteScope};
+    use units::Bytes;
 
     use super::*;
 
@@ -86,16 +76,15 @@ mod tests {
         let disturbed = |record: &Record| Record { median: 1.5 * record.headline(), ..record.clone() };
         let mut records: Vec<Record> = quiet.iter().map(disturbed).collect();
         assert_eq!(medians_beyond_private_caches(&mut records, caches), None);
-        let in_shared = |record: &Record| List::of_record(record).is_some_and(|list| list.extent == Bytes::from_mib(1));
-        let list = records.iter().position(|record| in_shared(record) && dense_list(record, caches.line).is_some());
-        let list = &mut records[list.expect("a list of 1 MiB")];
+        let is_shared =
+            |record: &&mut Record| caches.shared_list(record).is_some_and(|list| list.extent == Bytes::from_mib(1));
+        let list = records.iter_mut().find(is_shared).expect("a list of 1 MiB");
         list.median = 3.0 * list.min;
         let note = medians_beyond_private_caches(&mut records, caches).expect("a note");
         assert!(note.starts_with("lists of 1 MiB, which the shared cache of"), "{note}");
         for (record, quiet) in records.iter().zip(&quiet) {
-            let within = dense_list(record, caches.line).map(|list| list.extent <= Bytes(caches.private.0 / 2));
-            let is_private = match within {
-                Some(within) => within,
+            let is_private = match caches.list(record) {
+                Some(list) => list.extent <= Bytes(caches.private.0 / 2),
                 None => !record.remotes.is_empty() || List::of_record(record).is_some() || record.experiment == "p3-ru",
             };
             let wanted = if is_private { quiet.headline() } else { record.median };

@@ -9,6 +9,8 @@ mod one_core;
 use record::{Record, Unit};
 use units::Bytes;
 
+use super::list::List;
+
 /// The caches of a core: what it has for itself, and what it shares.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Caches {
@@ -17,6 +19,19 @@ pub(super) struct Caches {
     pub(super) private: Bytes,
     /// The cache that it shares with others.
     pub(super) shared: Bytes,
+}
+
+impl Caches {
+    /// The list that a record is about, unless its elements leave out so many lines that they leave out sets.
+    fn list(&self, record: &Record) -> Option<List> {
+        List::of_record(record).filter(|list| list.stride.0 <= 4 * self.line.0)
+    }
+
+    /// The list that a record is about, if the shared cache has room for it, and the private ones for a half at most.
+    fn shared_list(&self, record: &Record) -> Option<List> {
+        let room = 2 * self.private.0..=self.shared.0 / 2;
+        self.list(record).filter(|list| room.contains(&list.extent.0))
+    }
 }
 
 /// Records to fit by or to compare with.

@@ -8,7 +8,6 @@ use record::{Record, Unit};
 use units::{CpuId, ranges};
 
 use super::{Caches, count_median};
-use crate::fitting::list::List;
 
 /// Below this share of a load from the cache that cores share, a line has not come from another core, whose copy that cache finds
 /// first. Loads from long lists wait for translations, too.
@@ -18,12 +17,8 @@ const TWO_CACHES: f64 = 2.0;
 
 /// Makes medians count for the records of pairs that were on one core at times. Returns a remark on them.
 pub(super) fn medians_of_pairs(records: &mut [Record], caches: Caches) -> Option<String> {
-    let Caches { line, private, shared } = caches;
-    let lists = records.iter().filter_map(List::of_record);
-    // Elements that leave out many lines leave out sets.
-    let in_shared =
-        |list: &List| (2 * private.0..=shared.0 / 2).contains(&list.extent.0) && list.stride.0 <= 4 * line.0;
-    let shared_ns = lists.filter(in_shared).map(|list| list.ns).min_by(f64::total_cmp)?;
+    let lists = records.iter().filter_map(|record| caches.shared_list(record));
+    let shared_ns = lists.map(|list| list.ns).min_by(f64::total_cmp)?;
     // One such record tells of all records of the pair: the least samples of others may be of one core for a part of their time.
     let is_sooner = |record: &Record| record.min < SOONER * shared_ns && record.median > TWO_CACHES * record.min;
     let sooner = records.iter().filter(|record| waits_for_other(record) && is_sooner(record));
