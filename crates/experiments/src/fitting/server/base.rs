@@ -267,8 +267,8 @@ pub(super) fn rates(structure: &Structure, start: &Description, rates: &[Observa
     let limited = |together: f64| is_limited(structure, together, rates);
     let near = Kind::NodeReads(Place::Local);
     if of(near).is_some_and(limited) {
-        let (keys, line): (&[_], _) =
-            (&[("memory", "line_cycles"), ("memory", "line_write_cycles")], start.memory.line_cycles);
+        let keys: &[_] = &[("memory", "line_cycles"), ("memory", "line_write_cycles")];
+        let line = of(near).map_or(start.memory.line_cycles, |rate| line_cycles(start, rate));
         all.push(Rate { others: &[Kind::NodeTriad], ..Rate::whole(keys, (1.0, MOST), line, near, false) });
     }
     if server.network == OnDieNetwork::IoDie && of(Kind::ClusterReads).is_some() {
@@ -292,6 +292,15 @@ pub(super) fn rates(structure: &Structure, start: &Description, rates: &[Observa
         all.push(under_way(far));
     }
     all
+}
+
+/// The cycles of a channel for a line with which those of a node move `rate` MB/s, all of them busy. Refresh, and rows that are opened,
+/// take a part of that, so that it is where a search begins.
+fn line_cycles(start: &Description, rate: f64) -> u32 {
+    let channels = start.memory.controllers * start.banks.as_ref().map_or(1, |banks| banks.channels);
+    let clock = start.home.as_ref().map_or(start.processor.clock, |home| home.memory_clock);
+    let ns = f64::from(channels) * start.coherent_cache().line.0 as f64 / rate * 1e3;
+    ((ns / clock.period().as_ns()).round() as u32).max(1)
 }
 
 /// A stream that is not faster than memory by this factor is of an array that others have driven out of the third-level cache.

@@ -206,7 +206,7 @@ fn slopes_at(
 }
 
 /// Attempts at a rate.
-const ATTEMPTS: usize = 8;
+const ATTEMPTS: usize = 5;
 /// A rate within this share of what was measured will do.
 const RATE_AGREES: f64 = 0.02;
 /// A rate that is still off by this share at the best value is met; others have nothing to add.
@@ -214,9 +214,8 @@ const RATE_IS_MET: f64 = 0.05;
 /// A rate that goes with a smaller power of its value does not depend on it, and one with less than this much more hardly.
 const RATE_DEPENDS: f64 = 0.12;
 const STEEP: f64 = 0.2;
-/// A value on which the rate has not depended so far is changed by this power of what the rate is off, and at least by this factor.
+/// A value on which the rate has not depended so far is changed by this power of what the rate is off.
 const FURTHER: f64 = 3.0;
-const LEAST_CHANGE: f64 = 2.0;
 
 /// Result of the fit of a value to a rate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -250,18 +249,18 @@ pub(super) fn fit_rate(
         }
         // The rate as a power of the value, as far as two attempts tell.
         let straight = if rises { 1.0 } else { -1.0 };
-        let power = last
-            .filter(|&(before, _)| before != value)
-            .map(|(before, rate)| f64::ln(figure / rate) / f64::ln(value / before));
-        depends |= power.is_some_and(|power| power.abs() >= RATE_DEPENDS);
-        let off = ratio.ln();
-        let change = match power {
-            // Between a value that limits the rate and one that does not, nothing tells how far it is to the former.
-            Some(none) if none.abs() < RATE_DEPENDS => {
-                straight * off.signum() * (FURTHER * off.abs()).max(LEAST_CHANGE.ln())
+        let power = match last {
+            Some((before, rate)) if before != value => {
+                let power = f64::ln(figure / rate) / f64::ln(value / before);
+                depends |= power.abs() >= RATE_DEPENDS;
+                // Between a value that limits the rate and one that does not, nothing tells how far it is to the former.
+                match power.abs() {
+                    none if none < RATE_DEPENDS => straight / FURTHER,
+                    little if little < STEEP => straight,
+                    _ => power,
+                }
             }
-            Some(steep) if steep.abs() >= STEEP => off / steep,
-            _ => off / straight,
+            _ => straight,
         };
         if ratio.ln().abs() < RATE_AGREES {
             depends = true;
@@ -269,7 +268,7 @@ pub(super) fn fit_rate(
         }
         last = Some((value, figure));
         let (least, most) = tunable.bounds;
-        let mut next = (value * change.exp()).clamp(least, most).clamp(value / 4.0, value * 4.0);
+        let mut next = (value * ratio.powf(1.0 / power)).clamp(least, most).clamp(value / 4.0, value * 4.0);
         if tunable.whole && next.round() == value {
             next = if next > value { value + 1.0 } else { value - 1.0 };
         }
@@ -283,6 +282,8 @@ pub(super) fn fit_rate(
     Ok(Fitted { depends, meets: depends && error < RATE_IS_MET })
 }
 
+/// Errors below this part of the share within which figures agree leave nothing to settle.
+const SETTLED: f64 = 0.25;
 /// A whole number that changes nothing as far as this is not moved farther.
 const PLATEAU: u32 = 3;
 
@@ -305,6 +306,9 @@ pub(super) fn settle(
     };
     let start = tunable.spelled();
     let mut best = (worst(start)?, start);
+    if best.0 < SETTLED {
+        return Ok(());
+    }
     for step in [1.0, -1.0] {
         let (mut value, mut level) = (start, 0);
         while level < PLATEAU {
