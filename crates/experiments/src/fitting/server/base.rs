@@ -266,9 +266,9 @@ pub(super) fn rates(structure: &Structure, start: &Description, rates: &[Observa
     let (Some(server), Some(link)) = (&start.server, &start.socket_link) else { return all };
     let limited = |together: f64| is_limited(structure, together, rates);
     let near = Kind::NodeReads(Place::Local);
-    if of(near).is_some_and(limited) {
+    if let Some(rate) = of(near).filter(|&rate| limited(rate)) {
         let keys: &[_] = &[("memory", "line_cycles"), ("memory", "line_write_cycles")];
-        let line = of(near).map_or(start.memory.line_cycles, |rate| line_cycles(start, rate));
+        let line = line_cycles(start, rate);
         all.push(Rate { others: &[Kind::NodeTriad], ..Rate::whole(keys, (1.0, MOST), line, near, false) });
     }
     if server.network == OnDieNetwork::IoDie && of(Kind::ClusterReads).is_some() {
