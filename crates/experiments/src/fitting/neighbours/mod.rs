@@ -40,6 +40,8 @@ pub(super) struct Ordinary {
     pub(super) records: Vec<Record>,
     /// All records, of lists and of memory as they are at rest.
     pub(super) at_rest: Vec<Record>,
+    /// Whether neighbours push lists out of the shared cache.
+    pub(super) crowded: bool,
     /// Remarks on what neighbours do.
     pub(super) notes: Vec<String>,
 }
@@ -50,7 +52,8 @@ pub(super) fn ordinary(records: &[Record], caches: Caches) -> Ordinary {
     let on_one_core = one_core::medians_of_pairs(&mut records, caches);
     let at_rest = records.clone();
     let crowded = crowded::medians_beyond_private_caches(&mut records, caches);
-    Ordinary { records, at_rest, notes: on_one_core.into_iter().chain(crowded).collect() }
+    let (crowded, notes) = (crowded.is_some(), on_one_core.into_iter().chain(crowded).collect());
+    Ordinary { records, at_rest, crowded, notes }
 }
 
 /// Makes the median the figure of a record.

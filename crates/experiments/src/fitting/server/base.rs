@@ -260,11 +260,11 @@ impl Rate {
 }
 
 /// The values that rates decide, in the order in which they are tuned.
-pub(super) fn rates(structure: &Structure, start: &Description, rates: &[Observation]) -> Vec<Rate> {
-    let mut all = of_cores(start, rates);
-    let of = |kind| measured(rates, kind);
+pub(super) fn rates(structure: &Structure, start: &Description, observed: &[Observation]) -> Vec<Rate> {
+    let mut all = of_cores(start, observed);
+    let of = |kind| measured(observed, kind);
     let (Some(server), Some(link)) = (&start.server, &start.socket_link) else { return all };
-    let limited = |together: f64| is_limited(structure, together, rates);
+    let limited = |together: f64| is_limited(structure, together, observed);
     let near = Kind::NodeReads(Place::Local);
     if let Some(rate) = of(near).filter(|&rate| limited(rate)) {
         let keys: &[_] = &[("memory", "line_cycles"), ("memory", "line_write_cycles")];
@@ -278,18 +278,22 @@ pub(super) fn rates(structure: &Structure, start: &Description, rates: &[Observa
     let far = Kind::NodeReads(Place::OtherSocket);
     // Where neither wires nor links are the bottleneck, requests that homes have under way at once are.
     let trackers = start.home.as_ref().map_or(0, |home| home.trackers);
-    let under_way = |decided_by| Rate::whole(&[("home", "trackers")], (8.0, 4096.0), trackers, decided_by, true);
+    let under_way = |decided_by, start| Rate::whole(&[("home", "trackers")], (8.0, 4096.0), start, decided_by, true);
     if of(near).is_some_and(limited) && of(far).is_none() {
-        all.push(under_way(near));
+        all.push(under_way(near, trackers));
     }
-    let triads = is_less(structure, of(Kind::NodeTriad), of(Kind::CoreTriad));
-    if triads && !of(near).is_some_and(limited) {
-        all.push(under_way(Kind::NodeTriad));
+    let triads = of(Kind::NodeTriad).filter(|&rate| is_less(structure, Some(rate), of(Kind::CoreTriad)));
+    if let Some(rate) = triads.filter(|_| !of(near).is_some_and(limited)) {
+        let start = lines_under_way(start, rate, of(Kind::Memory(Place::Local)));
+        all.push(Rate {
+            others: &[Kind::NodeReads(Place::Local)],
+            ..under_way(Kind::NodeTriad, start.unwrap_or(trackers))
+        });
     }
     if of(far).is_some_and(limited) {
         let tunable = Tunable::time(&[("socket_link", "line_ns")], (0.1, 1000.0), link.line, far);
         all.push(Rate { tunable, rises: false, others: &[], again: false });
-        all.push(under_way(far));
+        all.push(under_way(far, trackers));
     }
     all
 }
@@ -301,6 +305,13 @@ fn line_cycles(start: &Description, rate: f64) -> u32 {
     let clock = start.home.as_ref().map_or(start.processor.clock, |home| home.memory_clock);
     let ns = f64::from(channels) * start.coherent_cache().line.0 as f64 / rate * 1e3;
     ((ns / clock.period().as_ns()).round() as u32).max(1)
+}
+
+/// The lines that each controller of a node has under way while they move `rate` MB/s, each for as long as a load takes (Little's law).
+/// A part of that time is not the controller's, so that it is where a search begins.
+fn lines_under_way(start: &Description, rate: f64, load_ns: Option<f64>) -> Option<u32> {
+    let lines_per_ns = rate / 1e3 / start.coherent_cache().line.0 as f64;
+    Some((lines_per_ns * load_ns? / f64::from(start.memory.controllers)).round() as u32)
 }
 
 /// A stream that is not faster than memory by this factor is of an array that others have driven out of the third-level cache.

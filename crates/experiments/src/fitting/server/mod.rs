@@ -16,6 +16,7 @@ mod observed;
 mod others;
 mod room;
 mod structure;
+mod third_level;
 mod tuning;
 mod values;
 mod walks;
@@ -31,6 +32,7 @@ use crate::error::ExperimentError;
 use choices::{choose, lists};
 use observed::{Home, Kind, Observation, Place, find, measured, observations};
 use structure::{Nearness, Structure};
+use third_level::ThirdLevel;
 use tuning::{Bench, Tunable, fit_rate, fit_times, settle};
 
 /// The classes of pairs of processors that records of the suite `fit` show, in words.
@@ -106,13 +108,14 @@ pub fn describe_server(file: &str, computer: &ComputerRow, records: &[Record]) -
     let structure = Structure::of(computer).map_err(|reason| unsuitable(computer, reason))?;
     let settings = Settings { iterations: 1, ..Settings::simulated() };
     let caches = Caches { line: structure.line, private: structure.l2.size, shared: structure.l3.size };
-    let Ordinary { records, at_rest, notes: neighbours } = ordinary(records, caches);
+    let Ordinary { records, at_rest, crowded, notes: neighbours } = ordinary(records, caches);
     let records = &records;
     // Neighbours change how often a cache has a line, and not how long it takes to bring it.
     let is_level = |observation: &Observation| matches!(observation.kind, Kind::Level(_));
     let mut observed = observations(&at_rest, &structure, &settings);
     observed.retain(is_level);
     observed.extend(observations(records, &structure, &settings).into_iter().filter(|other| !is_level(other)));
+    let sharing = third_level::of_shared_lines(&mut observed, crowded);
     let clock =
         clock_of(records).ok_or_else(|| unsuitable(computer, "no record tells the clock of its cores".into()))?;
     let clock = at_best(clock, measured(&observed, Kind::Level(1)));
@@ -125,8 +128,7 @@ pub fn describe_server(file: &str, computer: &ComputerRow, records: &[Record]) -
     let values = base::values(&structure, clock, directory, penalty.is_some());
     let mut bench = Bench { file, values };
     let start = bench.values.described(file)?;
-    let (times, rates): (Vec<Observation>, Vec<Observation>) =
-        observed.iter().cloned().partition(|observation| !observation.kind.is_overlapped());
+    let times: Vec<Observation> = observed.iter().filter(|one| !one.kind.is_overlapped()).cloned().collect();
     let mut tunables = base::times(&structure, &start, &times);
     // Private caches first: nothing beyond them changes what a load takes that hits there.
     let (inner, outer): (Vec<Observation>, Vec<Observation>) =
@@ -144,18 +146,21 @@ pub fn describe_server(file: &str, computer: &ComputerRow, records: &[Record]) -
         tunable.write(&mut bench.values, &source);
     }
     let described = bench.values.described(file)?;
-    let others = others::fit(&mut bench, &structure, &lists(records, &structure, &settings), &observed)?;
+    let third_level = sharing.clone().and_then(|sharing| ThirdLevel::new(tunables, sharing));
+    let others = others::fit(&mut bench, &structure, &lists(records, &structure, &settings), &observed, third_level)?;
     room::make(&mut bench.values, &structure, &described, &observed);
-    tune_rates(&mut bench, &structure, &rates)?;
+    tune_rates(&mut bench, &structure, &observed)?;
     let mut figures = bench.figures(&observed)?;
     if others.is_some() {
-        let levels = observed.partition_point(is_level);
+        let is_at_rest = |one: &Observation| is_level(one) && (one.kind != Kind::Level(3) || sharing.is_none());
+        let levels = observed.partition_point(is_at_rest);
         let at_rest = bench.figures_of(&others::at_rest(&bench.values), &observed[..levels])?;
         figures[..levels].copy_from_slice(&at_rest);
     }
     let compared: Vec<Comparison> = observed.iter().zip(&figures).map(|(one, &figure)| compare(one, figure)).collect();
     let mut notes = notes(&structure, records, &observed, penalty, directory);
     notes.extend(neighbours);
+    notes.extend(sharing.as_ref().map(third_level::remark));
     notes.extend(others);
     bench.values.name_defaults(file)?;
     let text = bench.values.text(&heading(&notes));
@@ -167,11 +172,11 @@ pub fn describe_server(file: &str, computer: &ComputerRow, records: &[Record]) -
 ///
 /// # Errors
 /// When the machine cannot be described or simulated.
-fn tune_rates(bench: &mut Bench<'_>, structure: &Structure, rates: &[Observation]) -> Result<(), ExperimentError> {
+fn tune_rates(bench: &mut Bench<'_>, structure: &Structure, observed: &[Observation]) -> Result<(), ExperimentError> {
     let described = bench.values.described(bench.file)?;
     let mut met: Vec<Kind> = Vec::new();
-    for base::Rate { mut tunable, rises, others, again } in base::rates(structure, &described, rates) {
-        let Some(observation) = find(rates, tunable.decided_by) else { continue };
+    for base::Rate { mut tunable, rises, others, again } in base::rates(structure, &described, observed) {
+        let Some(observation) = find(observed, tunable.decided_by) else { continue };
         // An observation that an earlier value has met already shows nothing of this one.
         let is_met = match again {
             true => agrees(observation, bench.figures(std::slice::from_ref(observation))?[0]),
@@ -186,12 +191,12 @@ fn tune_rates(bench: &mut Bench<'_>, structure: &Structure, rates: &[Observation
             met.push(tunable.decided_by);
         }
         if fitted.depends {
-            let all = [observation].into_iter().chain(others.iter().filter_map(|&other| find(rates, other)));
+            let all = [observation].into_iter().chain(others.iter().filter_map(|&other| find(observed, other)));
             let all: Vec<Observation> = all.cloned().collect();
             if all.len() > 1 {
                 settle(bench, &mut tunable, &all)?;
             }
-            tunable.write(&mut bench.values, &origin(&tunable, true, rates, structure.family.name()));
+            tunable.write(&mut bench.values, &origin(&tunable, true, observed, structure.family.name()));
         }
     }
     Ok(())

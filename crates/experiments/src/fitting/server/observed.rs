@@ -35,6 +35,8 @@ pub(super) enum Kind {
     Stream(u8),
     /// An access to a line in its second-level cache whose translation the first level of its TLB lacks.
     Translation,
+    /// A line that a core of its cluster has, too, clean.
+    Shared,
     /// A store to a line that another core has, too.
     Upgrade,
     /// A load of a list of any size.
@@ -93,6 +95,7 @@ impl Kind {
             Self::NodeTriad => "triad, a node's cores".to_owned(),
             Self::Stream(level) => format!("stream from level {level} cache"),
             Self::Translation => "load, another page each, level 2 cache".to_owned(),
+            Self::Shared => "load, shared with core of same cluster".to_owned(),
             Self::Upgrade => "store to a shared line".to_owned(),
             Self::List => "load, list".to_owned(),
         }
@@ -102,7 +105,7 @@ impl Kind {
     pub(super) fn is_rate(self) -> bool {
         match self {
             Self::Level(_) | Self::Memory(_) | Self::Core { .. } => false,
-            Self::Stream(_) | Self::Translation | Self::Upgrade | Self::List => false,
+            Self::Stream(_) | Self::Translation | Self::Shared | Self::Upgrade | Self::List => false,
             Self::CoreReads(_) | Self::NodeReads(_) | Self::ClusterReads | Self::CoreTriad | Self::NodeTriad => true,
         }
     }
@@ -190,6 +193,10 @@ fn kind_of(record: &Record, plan: &Plan, structure: &Structure) -> Option<Kind> 
         (Experiment::LmbenchUpgrd, State::Shrd) => Some(Kind::Upgrade),
         (Experiment::AreaRead, _) => level_of(plan.settings.array, plan.settings.stride, structure),
         (Experiment::LmbenchRead, State::Uown) => Some(Kind::Memory(place)),
+        (Experiment::LmbenchRead, State::Shrd) => {
+            let near = |&sharer: &CpuId| structure.nearness(local, sharer) == Nearness::SameCluster;
+            (place == Place::Local && remotes.iter().all(near)).then_some(Kind::Shared)
+        }
         (Experiment::LmbenchRead, State::Dexd | State::Cexh) => {
             let owner = *remotes.first()?;
             let [reads, owns] = [local, owner].map(|cpu| structure.node_of(cpu));

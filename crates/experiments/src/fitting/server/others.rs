@@ -6,6 +6,7 @@ use units::Bytes;
 use super::choices::{BETTER, POLICIES, squared_error};
 use super::observed::{Kind, Observation, Place, measured};
 use super::structure::Structure;
+use super::third_level::ThirdLevel;
 use super::tuning::Bench;
 use super::values::Values;
 use super::walks;
@@ -26,7 +27,8 @@ const GOLDEN: f64 = 0.618_033_988_749_895;
 const CLOSE: f64 = 0.04;
 
 /// Fits the walk of the page table and, unless it alone explains the lists, the rate and the replacement policy with it: either delays
-/// lists that the other is found by. Returns what one should know of the rate, if there is any.
+/// lists that the other is found by. If the latency of the third-level cache is known by lines that others push out, too (`third_level`),
+/// it is fitted beside them. Returns what one should know of the rate, if there is any.
 ///
 /// # Errors
 /// When the machine cannot be described or simulated.
@@ -35,6 +37,7 @@ pub(super) fn fit(
     structure: &Structure,
     lists: &[Observation],
     observed: &[Observation],
+    mut third_level: Option<ThirdLevel>,
 ) -> Result<Option<String>, ExperimentError> {
     let of = |kind| measured(observed, kind);
     let without = bench.values.clone();
@@ -55,6 +58,9 @@ pub(super) fn fit(
     let mut rate = structure.l3.size.0 as f64 / walk_ns * 1e3;
     for policies in [&[][..], POLICIES, &[]] {
         rate = with_policies(bench, policies, &compared, rate)?;
+        if let Some(third_level) = &mut third_level {
+            third_level.fit(bench)?;
+        }
         walks::fit(bench, lists)?;
     }
     if squared_error(bench, &bench.values, &compared)? > BETTER * by_walks.0 {
