@@ -273,6 +273,7 @@ impl System<Servers> {
             return Ok(());
         }
         let mut active = homes.get(home, controller, line);
+        let had_entry = active.state.entry.is_some();
         let site = HomeSite { home, line, local: places.local_of(home) };
         let snoops_early = *opportunistic && fabric.links_are_idle(places.home_place(line).socket, now);
         let outcome = server::at_home(
@@ -297,7 +298,7 @@ impl System<Servers> {
         self.send_from_home(line, out, active.read);
         let homes = &mut self.controllers.homes;
         homes.set(home, controller, active);
-        if let Some(victim) = homes.settle(home, controller, line, active.state.entry.is_some()) {
+        if let Some(victim) = homes.settle(home, controller, line, (had_entry, active.state.entry.is_some())) {
             self.replace_entry(home, controller, victim, out);
         }
         let Servers { homes, inbox, home_trackers, .. } = &mut self.controllers;

@@ -201,9 +201,18 @@ impl Homes {
         }
     }
 
-    /// Brings the directory cache or the probe filter up to date with a line, which is `wanted` there or not. Returns the line whose
-    /// entry must be replaced.
-    pub(super) fn settle(&mut self, home: NodeId, controller: usize, line: LineAddr, wanted: bool) -> Option<LineAddr> {
+    /// Brings the directory cache or the probe filter up to date with a line, which had an entry there or not, and is `wanted` there from
+    /// now on or not. Returns the line whose entry must be replaced.
+    pub(super) fn settle(
+        &mut self,
+        home: NodeId,
+        controller: usize,
+        line: LineAddr,
+        (had, wanted): (bool, bool),
+    ) -> Option<LineAddr> {
+        if !had && !wanted {
+            return None;
+        }
         let MemoryController { entries, active, reserved, .. } = &mut self.nodes[home.index()][controller];
         let store = entries.as_mut()?;
         match (store.probe(line.0), wanted) {

@@ -75,6 +75,8 @@ pub(super) struct Slice {
     pub(super) parked: Parked,
     /// The last arrival at each memory controller of what this slice has sent there.
     pub(super) arrivals: Vec<Time>,
+    /// Lines in buffers: every place of their set was another's with work under way.
+    buffered: Vec<(LineAddr, Room)>,
     reserved: Vec<Slot>,
 }
 
@@ -155,6 +157,7 @@ impl Cluster {
             active: UnderWay::default(),
             parked: Parked::default(),
             arrivals: vec![Time::ZERO; controllers],
+            buffered: Vec::new(),
             reserved: Vec::new(),
         };
         let limited = match spec.kind {
@@ -267,11 +270,15 @@ impl Cluster {
         if !had && !needs {
             return None;
         }
-        let Slice { tags, filter, active, reserved, .. } = &mut self.slices[usize::from(slice)];
+        let Slice { tags, filter, active, reserved, buffered, .. } = &mut self.slices[usize::from(slice)];
+        if had && needs && !step.uses && buffered.is_empty() {
+            return None;
+        }
         let store = match room {
             Room::L3 => tags,
             Room::Filter => filter.as_mut()?,
         };
+        buffered.retain(|&its| its != (line, room));
         let Some(found) = store.probe(line.0) else {
             if !needs {
                 return None;
@@ -280,7 +287,11 @@ impl Cluster {
             // buffer for now.
             reserved.clear();
             reserved.extend(store.slots_beside(line.0, active.lines()));
-            let (slot, victim) = store.make_room(line.0, |slot| reserved.contains(&slot), &mut self.random)?;
+            let room_made = store.make_room(line.0, |slot| reserved.contains(&slot), &mut self.random);
+            let Some((slot, victim)) = room_made else {
+                buffered.push((line, room));
+                return None;
+            };
             store.place(slot, line.0, CopyState::SHARED, Version::default());
             return victim.map(|victim| LineAddr(victim.line)).filter(|&victim| !is_other(victim));
         };
@@ -343,5 +354,28 @@ mod tests {
         cluster.set(1, line);
         assert!(!cluster.is_active(LineAddr(9)));
         assert_eq!((cluster.get(1, LineAddr(9)).state.cores, cluster.slices[1].active.len()), (4, 0));
+    }
+
+    #[test]
+    fn a_line_in_a_buffer_takes_the_first_place_that_is_free_again() {
+        let description = machine::load("xeon-8180-2s").expect("a machine");
+        let spec = description.l3_slice.as_ref().expect("slices");
+        let (ways, sets) = (u64::from(spec.filter_ways), u64::from(spec.filter_sets));
+        let mut cluster = Cluster::new(&description, LineMap::of(&description), (2, 2, 4), 1).expect("a server");
+        cluster.extend(NodeId(0), sets * (ways + 1));
+        let line = |number: u64| LineAddr(number * sets);
+        let request = Request { core: CpuId(0), kind: protocol::server::MessageKind::CoreRead, stage: Stage::Cores };
+        let busy = CachingLine { cores: 1, request: Some(request), ..CachingLine::default() };
+        let arrives = Step::new(&CachingLine::default(), &busy, true);
+        for number in 0..=ways {
+            cluster.set(0, Active { line: line(number), state: busy, served: None });
+            assert_eq!(cluster.settle(0, line(number), &arrives), None);
+        }
+        assert_eq!(cluster.slices[0].buffered, [(line(ways), Room::Filter)]);
+        let response = Step::new(&busy, &busy, false);
+        assert_eq!(cluster.settle(0, line(ways), &response), None, "every other line has work under way");
+        cluster.set(0, Active { line: line(3), state: CachingLine { request: None, ..busy }, served: None });
+        assert_eq!(cluster.settle(0, line(ways), &response), Some((line(3), Room::Filter)));
+        assert!(cluster.slices[0].buffered.is_empty());
     }
 }
