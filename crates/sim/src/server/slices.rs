@@ -271,13 +271,14 @@ impl Cluster {
             return None;
         }
         let Slice { tags, filter, active, reserved, buffered, .. } = &mut self.slices[usize::from(slice)];
-        if had && needs && !step.uses && buffered.is_empty() {
-            return None;
-        }
         let store = match room {
             Room::L3 => tags,
             Room::Filter => filter.as_mut()?,
         };
+        if had && needs && !step.uses && buffered.is_empty() {
+            debug_assert!(store.probe(line.0).is_some(), "{line:?} has lost its place");
+            return None;
+        }
         buffered.retain(|&its| its != (line, room));
         let Some(found) = store.probe(line.0) else {
             if !needs {

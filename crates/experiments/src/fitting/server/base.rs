@@ -278,17 +278,16 @@ pub(super) fn rates(structure: &Structure, start: &Description, observed: &[Obse
     let far = Kind::NodeReads(Place::OtherSocket);
     // Where neither wires nor links are the bottleneck, requests that homes have under way at once are.
     let trackers = start.home.as_ref().map_or(0, |home| home.trackers);
-    let under_way = |decided_by, start| Rate::whole(&[("home", "trackers")], (8.0, 4096.0), start, decided_by, true);
+    let under_way = |decided_by, first| Rate::whole(&[("home", "trackers")], (8.0, 4096.0), first, decided_by, true);
     if of(near).is_some_and(limited) && of(far).is_none() {
         all.push(under_way(near, trackers));
     }
-    let triads = of(Kind::NodeTriad).filter(|&rate| is_less(structure, Some(rate), of(Kind::CoreTriad)));
-    if let Some(rate) = triads.filter(|_| !of(near).is_some_and(limited)) {
-        let start = lines_under_way(start, rate, of(Kind::Memory(Place::Local)));
-        all.push(Rate {
-            others: &[Kind::NodeReads(Place::Local)],
-            ..under_way(Kind::NodeTriad, start.unwrap_or(trackers))
-        });
+    if let Some(rate) = of(Kind::NodeTriad).filter(|_| !of(near).is_some_and(limited)) {
+        let all_under_way = lines_under_way(start, rate, of(Kind::Memory(Place::Local))).unwrap_or(trackers);
+        let triad = under_way(Kind::NodeTriad, all_under_way);
+        // A rate that little limits is met without, or it is not.
+        let again = !is_less(structure, Some(rate), of(Kind::CoreTriad));
+        all.push(Rate { others: &[Kind::NodeReads(Place::Local)], again, ..triad });
     }
     if of(far).is_some_and(limited) {
         let tunable = Tunable::time(&[("socket_link", "line_ns")], (0.1, 1000.0), link.line, far);

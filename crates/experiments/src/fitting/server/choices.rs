@@ -34,7 +34,7 @@ const SCATTERED: &str = "\"scattered\"";
 /// In the order in which they are made: pages first, for a missing translation delays every list.
 const CHOICES: [Choice; 4] = [
     Choice { keys: &[("tlb", LARGE_PAGES)], alternatives: &[&["2048"], &["0"]], beyond: 0, within: (1, 4.0) },
-    Choice { keys: &[("l1", POLICY)], alternatives: EACH_POLICY, beyond: 0, within: (0, 2.0) },
+    Choice { keys: &[("l1", POLICY)], alternatives: EACH_POLICY, beyond: 0, within: (0, 4.0) },
     // Pages that meet in sets leave lines out that a policy would keep, and a policy keeps lines where pages meet.
     Choice {
         keys: &[("memory", "frames"), ("l2", POLICY)],
