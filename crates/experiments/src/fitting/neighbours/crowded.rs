@@ -5,9 +5,9 @@
 //! same neighbours use.
 
 use bench::{Experiment, State};
-use record::{Record, Unit};
+use record::Record;
 
-use super::{Caches, count_median};
+use super::{Caches, count_median, is_latency_of_pair};
 use crate::fitting::list::List;
 
 /// A list of which a shared cache holds now all, now a part, has a median of more than this many times its least sample.
@@ -34,7 +34,7 @@ pub(super) fn medians_beyond_private_caches(records: &mut [Record], caches: Cach
 
 /// Whether a record is about memory, a list of which the private caches hold a part at most, or another core's lines.
 fn lies_beyond(record: &Record, caches: Caches) -> bool {
-    if record.unit == Unit::Nanoseconds && !record.remotes.is_empty() {
+    if is_latency_of_pair(record) {
         return true;
     }
     let streams = [Experiment::P3Ru, Experiment::P3Rmw];

@@ -56,6 +56,11 @@ pub(super) fn ordinary(records: &[Record], caches: Caches) -> Ordinary {
     Ordinary { records, at_rest, crowded, notes }
 }
 
+/// Whether it is of the time that a processor waits for lines which others have.
+fn is_latency_of_pair(record: &Record) -> bool {
+    record.unit == Unit::Nanoseconds && !record.remotes.is_empty()
+}
+
 /// Makes the median the figure of a record.
 fn count_median(record: &mut Record) {
     let headline = if record.unit == Unit::MegabytesPerSecond { &mut record.max } else { &mut record.min };

@@ -4,10 +4,10 @@
 //! the two had in common.
 
 use bench::Experiment;
-use record::{Record, Unit};
+use record::Record;
 use units::{CpuId, ranges};
 
-use super::{Caches, count_median};
+use super::{Caches, count_median, is_latency_of_pair};
 
 /// Below this share of a load from the cache that cores share, a line has not come from another core, whose copy that cache finds
 /// first. Loads from long lists wait for translations, too.
@@ -26,7 +26,7 @@ pub(super) fn medians_of_pairs(records: &mut [Record], caches: Caches) -> Option
     let mut on_one: Vec<CpuId> = pairs.concat();
     on_one.sort_unstable();
     on_one.dedup();
-    let latencies = records.iter_mut().filter(|record| record.unit == Unit::Nanoseconds && !record.remotes.is_empty());
+    let latencies = records.iter_mut().filter(|record| is_latency_of_pair(record));
     latencies.filter(|record| pairs.contains(&cpus(record))).for_each(count_median);
     (!on_one.is_empty()).then(|| {
         format!(
@@ -48,9 +48,7 @@ fn cpus(record: &Record) -> Vec<CpuId> {
 /// Whether it is of a processor that waits for each line which another one has.
 fn waits_for_other(record: &Record) -> bool {
     let waits = [Experiment::LmbenchRead, Experiment::LmbenchRdex, Experiment::LmbenchCas];
-    record.unit == Unit::Nanoseconds
-        && !record.remotes.is_empty()
-        && waits.iter().any(|experiment| record.experiment == experiment.name())
+    is_latency_of_pair(record) && waits.iter().any(|experiment| record.experiment == experiment.name())
 }
 
 #[cfg(test)]
