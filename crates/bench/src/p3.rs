@@ -8,14 +8,15 @@ use crate::procedure::{Collected, Procedure};
 use crate::sample::{Sample, disturbance, ns_per_step};
 use crate::{BenchError, Experiment, Placement, Plan, Series, Settings, State};
 
-/// Accesses timed in one iteration at least, in passes over a small array, and the time that they take, so that starting and ending weigh
-/// little: the clock is read, and what is under way awaited, in some 80 ns by processors that load every 0.3 ns.
+/// Accesses timed in one iteration at least, in passes over a small array, so that starting and ending weigh little.
 const FEWEST_ACCESSES: u64 = 2048;
+/// The time of an iteration at the pace of the warm-up, which visits each line once: the clock is read, and what is under way awaited, in
+/// some 80 ns by processors that load every 0.3 ns.
 const LONG_ENOUGH: Duration = Duration(8_000_000);
-/// As many will do, however fast they are.
+/// As many accesses will do, however fast they are.
 const ENOUGH_ACCESSES: u64 = 64 << 10;
-/// Accesses timed in one iteration at most; on larger arrays each iteration goes on where the last one ended.
-const MOST_ACCESSES: u64 = 8192;
+/// Accesses of a part of a larger array, which one iteration times; the next goes on where it ended.
+const PART_ACCESSES: u64 = 8192;
 
 /// One plan for each point of a diagram: for each array size, strides from a double word doubling up to half the array.
 pub fn diagram(
@@ -49,12 +50,11 @@ impl Procedure for Sweeps {
         let fewest = ((LONG_ENOUGH.as_ns() / pace) as u64).clamp(FEWEST_ACCESSES, ENOUGH_ACCESSES);
         let elements = array.0 / stride.0;
         for _ in 0..count {
-            let part = collected.next_part((elements / MOST_ACCESSES).max(1));
-            let task = if elements <= MOST_ACCESSES {
+            let part = collected.next_part(elements.div_ceil(PART_ACCESSES));
+            let task = match first_of_part(part, elements) {
+                Some(first) => sweep(&plan, region, first, PART_ACCESSES),
                 // Whole passes over the array.
-                Task { count: fewest.next_multiple_of(elements), ..sweep(&plan, region, 0, elements) }
-            } else {
-                sweep(&plan, region, part * MOST_ACCESSES, MOST_ACCESSES)
+                None => Task { count: fewest.next_multiple_of(elements), ..sweep(&plan, region, 0, elements) },
             };
             collected.take(count, || {
                 let measurements = platform.run(Phase::new(&[task]))?;
@@ -65,6 +65,11 @@ impl Procedure for Sweeps {
         collected.note_conditions(platform);
         Ok(())
     }
+}
+
+/// The first element of a part of a larger array, whose last part ends with it; `None` if the array has but one part.
+fn first_of_part(part: u64, elements: u64) -> Option<u64> {
+    (elements > PART_ACCESSES).then(|| (part * PART_ACCESSES).min(elements - PART_ACCESSES))
 }
 
 /// The plan's kernel over `count` elements from element `first`.
@@ -111,5 +116,14 @@ mod tests {
         assert_eq!(strides, [8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192]);
         assert_eq!(plans.len(), 11 + 12);
         assert_eq!(plans[4].parameters().array, Some(arrays[0]));
+    }
+
+    #[test]
+    fn the_last_part_ends_with_the_array() {
+        let firsts =
+            |elements: u64| (0..elements.div_ceil(PART_ACCESSES)).map(move |part| first_of_part(part, elements));
+        assert!(firsts(8192).eq([None]));
+        assert!(firsts(12288).eq([Some(0), Some(4096)]));
+        assert!(firsts(16384).eq([Some(0), Some(8192)]));
     }
 }

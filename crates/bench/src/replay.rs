@@ -31,6 +31,9 @@ impl Plan {
         let (stride, window) = (record.conditions.stride?, record.conditions.window?);
         let mut settings = Settings { check: false, pages: None, ..settings.clone() };
         if experiment.ranges_over_an_array() {
+            if stride.0 == 0 {
+                return None;
+            }
             settings.array = record.parameters.array.unwrap_or(window);
             settings.stride = stride;
             let traffic = (record.parameters.reads, record.parameters.writes, record.parameters.pause_cycles);

@@ -56,10 +56,12 @@ const NO_TABLE: &str = "none";
 pub(crate) const VALUED: [&str; 7] = [PLACEMENT, SNOOP, NODES, CLUSTERS, THREADS.0, SMT.0, PREFETCH];
 /// A word, the number of nodes, and other keys that change.
 pub(crate) type Division = (&'static str, u32, &'static [(&'static str, &'static str)]);
+/// Entries and ways of the directory cache that Haswell-EP has with a directory in memory (HitME, 14 KB for a home agent).
+pub(crate) const HITME: [&str; 2] = ["2048", "8"];
 /// Divisions of a server's socket into nodes that are core clusters as well: sub-NUMA clustering, and cluster-on-die, whose homes keep
-/// directories in memory with a directory cache (Haswell-EP: HitME, 14 KB for a home agent).
+/// directories in memory with a directory cache.
 pub(crate) const DIVISIONS: [Division; 2] =
-    [("snc2", 2, &[]), ("cod", 2, &[("home.kind", "directory"), ("home.entries", "2048"), ("home.ways", "8")])];
+    [("snc2", 2, &[]), ("cod", 2, &[("home.kind", "directory"), ("home.entries", HITME[0]), ("home.ways", HITME[1])])];
 /// The word before a placement policy.
 pub const PLACEMENT: &str = "placement";
 /// Placement policies with a number of their own: `fixed=N` and `mld=R`.

@@ -166,6 +166,8 @@ mod tests {
             "{:#?}",
             found.rows
         );
-        assert_eq!(found.rows.len() + found.skipped.iter().map(|(_, number)| number).sum::<usize>(), records.len());
+        let skipped = found.skipped.iter().map(|(_, number)| number).sum::<usize>();
+        assert!(skipped < records.len() / 3, "{:?}", found.skipped);
+        assert_eq!(found.rows.len() + skipped, records.len());
     }
 }

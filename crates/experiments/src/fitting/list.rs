@@ -27,7 +27,12 @@ impl List {
         let conditions = &record.conditions;
         let is_list = record.experiment == Experiment::AreaRead.name();
         let (extent, stride) = (conditions.window?, conditions.stride?);
-        is_list.then(|| Self { extent, stride, pages: conditions.pages_asked.clone(), ns: record.headline() })
+        (is_list && stride.0 > 0).then(|| Self {
+            extent,
+            stride,
+            pages: conditions.pages_asked.clone(),
+            ns: record.headline(),
+        })
     }
 
     /// Lists of neighbouring elements on one kind of pages, ascending, each with the index of its record: those that tell sizes. Where

@@ -4,7 +4,7 @@
 //! - *A snoop during a request* is for an older copy: a caching agent serves one request of a line at a time, and its
 //!   completions and snoops reach a core in the order in which they were sent. (CXL.cache demands the same: a snoop pushes
 //!   earlier completions of its line.)
-//! - *An invalidation during an upgrade* takes the copy away. The caching agent knows it, and completes with data.
+//! - *An invalidation during an upgrade* takes the copy away. The caching agent has cleared its bit, and completes with data.
 //! - *A snoop that crosses an eviction* finds nothing. The eviction is ahead of the response, so that the caching agent has
 //!   the data when it reads that the core has none.
 

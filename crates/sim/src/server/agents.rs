@@ -2,8 +2,8 @@
 
 use engine::Grid;
 use protocol::server::{
-    self, CachingLine, CachingOutcome, CachingSite, CachingWork, HomeOutcome, HomeSite, Lane, Leaves, Message,
-    MessageKind, Replaced,
+    self, CachingLine, CachingOutcome, CachingSite, HomeOutcome, HomeSite, Lane, Leaves, Message, MessageKind,
+    Replaced, Request, Stage,
 };
 use protocol::{Agent, ProtocolError};
 use units::{CpuId, Duration, LineAddr, NodeId, Time};
@@ -36,6 +36,18 @@ const fn needs_tracker(kind: MessageKind) -> bool {
             | K::ReadOwn
             | K::Upgrade
     )
+}
+
+/// Whether a message at a caching agent has cores invalidated for a write, if there are any: a snoop, or the step that gives the cluster of
+/// the writer the right to write, which it may have had.
+fn invalidates(message: &Message, before: &CachingLine, after: &CachingLine) -> bool {
+    use MessageKind as K;
+    let waits_for_home = |request: &Request| matches!(request.stage, Stage::Home(_) | Stage::Data(_));
+    let writes = |request: &Request| matches!(request.kind, K::CoreReadOwn | K::CoreUpgrade);
+    let begins = matches!(message.kind, K::CoreReadOwn | K::CoreUpgrade);
+    let has_waited = before.request.as_ref().is_some_and(|request| writes(request) && waits_for_home(request));
+    matches!(message.kind, K::SnoopOwn | K::SnoopInvalidate)
+        || (begins || has_waited) && !after.request.as_ref().is_some_and(waits_for_home)
 }
 
 impl System<Servers> {
@@ -106,7 +118,10 @@ impl System<Servers> {
         {
             self.note_supply(core, line, home, active.served.take());
         }
-        self.count_snoops(cluster, &message, &work);
+        if invalidates(&message, &before, &active.state) {
+            let node = self.controllers.places.node_of_cluster(cluster);
+            self.controllers.counts[node.index()].invalidations.count(work.snoops);
+        }
         self.send_all(self.controllers.places.slice_place(cluster, slice), out, with_data);
         self.controllers.clusters[cluster.index()].set(slice, active);
         self.make_room(cluster, slice, (line, Step::new(&before, &active.state, looks_up)), out);
@@ -135,16 +150,6 @@ impl System<Servers> {
                 let own = self.node_of(core);
                 self.note_service(core, line, own, Served::ByHome);
             }
-        }
-    }
-
-    /// Counts the cores that a write or a replacement invalidates.
-    fn count_snoops(&mut self, cluster: NodeId, message: &Message, work: &CachingWork) {
-        use MessageKind as K;
-        let writes = matches!(message.kind, K::CoreReadOwn | K::CoreUpgrade | K::SnoopOwn | K::SnoopInvalidate);
-        if writes {
-            let node = self.controllers.places.node_of_cluster(cluster);
-            self.controllers.counts[node.index()].invalidations.count(work.snoops);
         }
     }
 

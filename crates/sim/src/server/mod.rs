@@ -3,15 +3,15 @@
 //!
 //! The protocol is [`protocol::server`]; this folder gives its agents places and its messages times.
 //! 1. A miss leaves its core ([`self::core`]) for the slice that a hash of the line's address selects in its cluster.
-//! 2. The slice's caching agent looks up its tags ([`agents`]). It answers, snoops cores of its cluster, or asks the home of the
+//! 2. The slice's caching agent looks up its tags ([`agents`]). It answers, snoops cores of its cluster, or sends a request to the home of the
 //!    line. Responses and data pass it in less time than a look-up takes.
-//! 3. The home, at a slice of the home's socket or at the memory controller, reads memory, and snoops other clusters as its kind
-//!    of directory says: at once, or when memory has been read with the directory bits.
+//! 3. The home, at a slice of the home's socket or at the memory controller, reads memory, and snoops other clusters by its kind
+//!    of directory: at once, or when memory has been read with the directory bits.
 //! 4. Messages to an agent at the same place take no time besides the agent's own. All others take the way between their stops
 //!    ([`fabric`]); data wait for wires and links.
 //!
 //! A message is handled when it arrives, and what it causes leaves when the agent's pipeline has got so far. Lines at rest are
-//! kept by address; stores of limited size ([`slices`], [`homes`]) say which of them are replaced.
+//! kept by address; stores of limited size ([`slices`], [`homes`]) select those that are replaced.
 
 mod agents;
 mod check;
@@ -78,9 +78,9 @@ pub struct Servers {
 #[derive(Clone)]
 struct Counts {
     sent: [u64; MessageKind::ALL.len()],
-    /// Invalidations of cores by writes.
+    /// Cores that a write invalidates in a cluster: the writer's own, when it has the right to write, and each other one that is snooped.
     invalidations: Histogram,
-    /// Entries of snoop filters and probe filters that were replaced together with cores' copies.
+    /// Lines of inclusive third-level caches, and entries of snoop filters and probe filters, that were replaced together with cores' copies.
     reclamations: u64,
 }
 

@@ -31,7 +31,8 @@ impl Others {
             .then(|| Self { interval: Duration::from_ns(1e9 / of_set), seen: vec![Time::ZERO; sets as usize] })
     }
 
-    /// The lines that have come into the set of `line` since it was last looked at, at `now`: as many as have different places.
+    /// The lines that have come into the set of `line` since it was last looked at, at `now`: at most
+    /// four for each way.
     pub(super) fn came(&mut self, tags: &Cache, line: LineAddr, now: Time, random: &mut Xoshiro256PlusPlus) -> usize {
         let (set, ways) = tags.set_and_ways(line.0);
         let before = std::mem::replace(&mut self.seen[set], now.max(Time(1)));

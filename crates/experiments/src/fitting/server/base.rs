@@ -9,12 +9,13 @@ use super::observed::{Home, Kind, Observation, Place, measured};
 use super::structure::{Family, Nearness, Structure};
 use super::tuning::Tunable;
 use super::values::Values;
+use crate::variant::HITME;
 
 /// A penalty of lines that are homed at their reader above this share of what memory takes longer than the third-level cache tells of
 /// a directory in memory: it is a read of memory in place of a look-up (servers of Skylake-SP: 1.0 to 1.2 of it; of Haswell-EP: 0).
 const DIRECTORY_SHARE: f64 = 0.4;
-/// The directory cache of Haswell-EP, which it has with a directory: entries and ways of a memory controller.
-const HITME: (u32, u32) = (2048, 8);
+/// The most entries of a directory cache or probe filter that a description can have.
+const MOST_ENTRIES: u64 = 1 << 24;
 /// Snoop filters hold more lines than the cores they watch over have, by this factor (Skylake-SP: 24 Ki lines for 16 Ki).
 const FILTER_OVER_CACHES: f64 = 1.5;
 
@@ -44,7 +45,7 @@ pub(super) fn values(structure: &Structure, clock_mhz: f64, directory: bool, sho
     }
     caches(&mut values, structure, clock_mhz);
     network(&mut values, structure, &laid);
-    homes(&mut values, structure, directory, shown);
+    homes(&mut values, structure, laid.controllers, (directory, shown));
     values.set("memory", "controllers", laid.controllers, "assumed: memory controllers are not announced");
     if structure.memory_nodes > 0 {
         for (key, value) in MEMORY_LINK {
@@ -126,7 +127,8 @@ fn network(values: &mut Values, structure: &Structure, laid: &Laid) {
     values.set("server", "layout", format!("[\n{}]", rows.concat()), "assumed: no measurement shows positions");
 }
 
-fn homes(values: &mut Values, structure: &Structure, directory: bool, shown: bool) {
+/// Homes of a node with so many memory `controllers`, with a directory or without, as `shown` by a measurement or assumed.
+fn homes(values: &mut Values, structure: &Structure, controllers: u32, (directory, shown): (bool, bool)) {
     let source = match shown {
         true => "measured: lines homed at their reader",
         false => "default: of the family; nothing measured shows it",
@@ -134,14 +136,16 @@ fn homes(values: &mut Values, structure: &Structure, directory: bool, shown: boo
     match (structure.family, directory) {
         (Family::Zen2, _) => {
             let lines = structure.l3.size.0 / structure.line.0 * u64::from(structure.clusters_per_socket);
-            let entries = (2 * lines).next_power_of_two().max(1 << 17);
+            let of_socket = u64::from(controllers * structure.nodes_per_socket);
+            let entries = (2 * lines / of_socket).next_power_of_two().clamp(1 << 17, MOST_ENTRIES);
             values.set("home", "kind", "\"probe-filter\"", "assumed: as zen2");
-            values.set("home", "entries", entries, "assumed: twice the lines of the third-level caches");
+            values.set("home", "entries", entries, "assumed: all have twice the lines of the third-level caches");
         }
         (Family::HaswellEp, true) => {
             values.set("home", "kind", "\"directory\"", source);
-            values.set("home", "entries", HITME.0, "assumed: HitME");
-            values.set("home", "ways", HITME.1, "assumed: HitME");
+            for (key, value) in ["entries", "ways"].into_iter().zip(HITME) {
+                values.set("home", key, value, "assumed: HitME");
+            }
         }
         (Family::SkylakeSp, false) => {
             values.set("home", "kind", "\"home-snoop\"", source);
@@ -264,9 +268,10 @@ pub(super) fn rates(structure: &Structure, start: &Description, observed: &[Obse
     let mut all = of_cores(start, observed);
     let of = |kind| measured(observed, kind);
     let (Some(server), Some(link)) = (&start.server, &start.socket_link) else { return all };
-    let limited = |together: f64| is_limited(structure, together, observed);
+    let limited = |together: f64, place| is_limited(structure, (together, place), observed);
     let near = Kind::NodeReads(Place::Local);
-    if let Some(rate) = of(near).filter(|&rate| limited(rate)) {
+    let near_is_limited = of(near).is_some_and(|rate| limited(rate, Place::Local));
+    if let Some(rate) = of(near).filter(|_| near_is_limited) {
         let keys: &[_] = &[("memory", "line_cycles"), ("memory", "line_write_cycles")];
         let line = line_cycles(start, rate);
         all.push(Rate { others: &[Kind::NodeTriad], ..Rate::whole(keys, (1.0, MOST), line, near, false) });
@@ -279,17 +284,17 @@ pub(super) fn rates(structure: &Structure, start: &Description, observed: &[Obse
     // Where neither wires nor links are the bottleneck, requests that homes have under way at once are.
     let trackers = start.home.as_ref().map_or(0, |home| home.trackers);
     let under_way = |decided_by, first| Rate::whole(&[("home", "trackers")], (8.0, 4096.0), first, decided_by, true);
-    if of(near).is_some_and(limited) && of(far).is_none() {
+    if near_is_limited && of(far).is_none() {
         all.push(under_way(near, trackers));
     }
-    if let Some(rate) = of(Kind::NodeTriad).filter(|_| !of(near).is_some_and(limited)) {
+    if let Some(rate) = of(Kind::NodeTriad).filter(|_| !near_is_limited) {
         let all_under_way = lines_under_way(start, rate, of(Kind::Memory(Place::Local))).unwrap_or(trackers);
         let triad = under_way(Kind::NodeTriad, all_under_way);
         // A rate that little limits is met without, or it is not.
         let again = !is_less(structure, Some(rate), of(Kind::CoreTriad));
         all.push(Rate { others: &[Kind::NodeReads(Place::Local)], again, ..triad });
     }
-    if of(far).is_some_and(limited) {
+    if of(far).is_some_and(|rate| limited(rate, Place::OtherSocket)) {
         let tunable = Tunable::time(&[("socket_link", "line_ns")], (0.1, 1000.0), link.line, far);
         all.push(Rate { tunable, rises: false, others: &[], again: false });
         all.push(under_way(far, trackers));
@@ -369,13 +374,43 @@ fn of_cores(start: &Description, rates: &[Observation]) -> Vec<Rate> {
 /// A node's rate below this share of what its cores read one by one is limited by something that they share.
 const LIMITED: f64 = 0.85;
 
-/// Whether something that the cores of a node share limits what they read `together`: each alone would read more.
-pub(super) fn is_limited(structure: &Structure, together: f64, rates: &[Observation]) -> bool {
-    is_less(structure, Some(together), measured(rates, Kind::CoreReads(Place::Local)).or(Some(f64::INFINITY)))
+/// Whether something that the cores of a node share limits what they read `together` from a place: each alone would read more.
+pub(super) fn is_limited(structure: &Structure, (together, from): (f64, Place), rates: &[Observation]) -> bool {
+    is_less(structure, Some(together), measured(rates, Kind::CoreReads(from)).or(Some(f64::INFINITY)))
 }
 
 /// Whether the rate of the cores of a node together is less than each `alone` has.
 fn is_less(structure: &Structure, together: Option<f64>, alone: Option<f64>) -> bool {
     let cores = f64::from(structure.cores_per_socket / structure.nodes_per_socket);
     together.zip(alone).is_some_and(|(together, alone)| together < LIMITED * alone * cores)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn described(structure: &Structure) -> Description {
+        let values = values(structure, 2000.0, false, false);
+        values.described("tests").unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn cores_have_the_operations_of_their_microarchitecture() {
+        let mut structure = Structure::of_tests();
+        structure.microarchitecture = Some("Golden Cove".to_owned());
+        let (fitted, built_in) = (described(&structure), machine::load("xeon-8480-2s").expect("a machine"));
+        assert_eq!(fitted.latency, built_in.latency);
+        assert_ne!(fitted.latency, machine::load("epyc-7702-2s").expect("a machine").latency, "the family's");
+    }
+
+    #[test]
+    fn the_probe_filters_of_a_socket_have_twice_the_lines_of_its_caches() {
+        let structure = Structure::of_tests();
+        let fitted = described(&structure);
+        let of_socket = u64::from(fitted.memory.controllers * structure.nodes_per_socket);
+        let entries = u64::from(fitted.home.as_ref().expect("a server").entries) * of_socket;
+        assert_eq!(entries, 2 * (256 << 20) / 64);
+        let built_in = machine::load("epyc-7702-2s").expect("a machine");
+        assert_eq!(entries, u64::from(built_in.home.expect("a server").entries * built_in.memory.controllers) * 4);
+    }
 }

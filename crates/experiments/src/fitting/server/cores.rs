@@ -53,7 +53,7 @@ pub(super) fn set(values: &mut Values, microarchitecture: Option<&str>) {
         ("tlb", "entries", first),
         ("tlb", "second_entries", second),
     ] {
-        values.set(table, key, value, format!("announced: {} ({})", core.name, core.source));
+        values.set(table, key, value, format!("published: {} ({})", core.name, core.source));
     }
     values.set("tlb", "walkers", core.walkers, format!("assumed for {}", core.name));
     if core.fill_buffers > 0 {

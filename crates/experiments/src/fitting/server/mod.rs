@@ -185,18 +185,25 @@ fn tune_rates(bench: &mut Bench<'_>, structure: &Structure, observed: &[Observat
         if is_met {
             continue;
         }
-        tunable.value = bench.values.number(tunable.keys[0]).unwrap_or(tunable.value);
+        let before = bench.values.number(tunable.keys[0]);
+        tunable.value = before.unwrap_or(tunable.value);
+        let start = tunable.spelled();
         let fitted = fit_rate(bench, &mut tunable, observation, rises)?;
         if fitted.meets {
             met.push(tunable.decided_by);
         }
-        if fitted.depends {
+        if fitted.depends != Some(false) {
             let all = [observation].into_iter().chain(others.iter().filter_map(|&other| find(observed, other)));
             let all: Vec<Observation> = all.cloned().collect();
             if all.len() > 1 {
                 settle(bench, &mut tunable, &all)?;
             }
-            tunable.write(&mut bench.values, &origin(&tunable, true, observed, structure.family.name()));
+            let family = structure.family.name();
+            if fitted.depends.is_some() || tunable.spelled() != start {
+                tunable.write(&mut bench.values, &origin(&tunable, true, observed, family));
+            } else if before.is_none() {
+                tunable.write(&mut bench.values, &format!("default: {family}; {} agrees", observation.kind.words()));
+            }
         }
     }
     Ok(())
@@ -209,11 +216,11 @@ fn clock_of(records: &[Record]) -> Option<f64> {
     clocks.get(clocks.len() / 2).copied()
 }
 
-/// A clock that rises and falls stays within this share of its mean.
+/// A clock that rises and falls stays within this share of its middle.
 const CLOCK_VARIES: f64 = 0.1;
 
 /// The clock, in MHz, with which a load from the first-level cache takes a whole number of cycles: times are the least of several
-/// samples, those at the highest clock, and `clock` is the mean of all.
+/// samples, those at the highest clock, and `clock` is the middle of all records.
 fn at_best(clock: f64, first_level_ns: Option<f64>) -> f64 {
     let Some(ns) = first_level_ns else { return clock };
     let best = (ns * clock / 1e3).round().max(1.0) / ns * 1e3;
@@ -254,7 +261,8 @@ fn agrees(Observation { kind, measured, .. }: &Observation, figure: f64) -> bool
 fn compare(observation: &Observation, figure: f64) -> Comparison {
     let Observation { kind, measured, places, .. } = observation;
     let unit = if kind.is_rate() { Unit::MegabytesPerSecond } else { Unit::Nanoseconds };
-    let several = if *places > 1 { format!(" (middle of {places})") } else { String::new() };
+    let chosen = if *kind == Kind::Level(3) { "shortest" } else { "middle" };
+    let several = if *places > 1 { format!(" ({chosen} of {places})") } else { String::new() };
     Comparison {
         name: format!("{}{several}", kind.words()),
         unit,
@@ -277,7 +285,13 @@ fn notes(
             "a modified line of another socket costs {ns:+.1} ns if homed at its reader: {}",
             if directory { "homes read a directory in memory" } else { "homes read no directory in memory" }
         ),
-        None => format!("one socket: the home's way to find copies is that of {}", structure.family.name()),
+        None => {
+            let why = match structure.sockets {
+                1 => "one socket",
+                _ => "no modified line of another socket was measured at both homes",
+            };
+            format!("{why}: the home's way to find copies is that of {}", structure.family.name())
+        }
     }];
     notes.extend(classes::in_words(records));
     notes.extend(doubtful_cluster(observed));
@@ -301,7 +315,8 @@ fn doubtful_cluster(observed: &[Observation]) -> Option<String> {
 }
 
 fn heading(notes: &[String]) -> String {
-    let mut text = "# Written by `ccnuma fit` from measurements. announced: by the operating system or the processor. measured: as found.
+    let mut text = "# Written by `ccnuma fit` from measurements. announced: by the operating system or the processor. published: of such
+# cores, by the maker or WikiChip. measured: as found.
 # calibrated: chosen so that the simulation takes the measured time. default: not observed, from the family of processors.
 # assumed: not observed; the network on the die is one that such machines may have.
 "

@@ -177,13 +177,16 @@ fn middle(same: &[Observation]) -> Observation {
         (Kind::Level(3), Some(shortest)) => shortest,
         _ => among[(among.len() - 1) / 2],
     };
-    Observation { places: same.len(), ..chosen.clone() }
+    Observation { places: among.len(), ..chosen.clone() }
 }
 
 fn kind_of(record: &Record, plan: &Plan, structure: &Structure) -> Option<Kind> {
     let (locals, remotes) = (&plan.placement.locals, &plan.placement.remotes);
     let local = *locals.first()?;
     let place = place_of(local, plan, structure);
+    // Nodes may have a cache in common: a core of another node is then as near as one of this.
+    let of_node = |cpu| structure.node_of(cpu) == structure.node_of(local);
+    let of_cluster = |cpu| structure.nearness(local, cpu) == Nearness::SameCluster;
     match (plan.experiment, plan.state) {
         (Experiment::AreaRead, _) if is_of_pages(plan, structure) => {
             // One on large pages tells whether they are what they seem.
@@ -194,8 +197,7 @@ fn kind_of(record: &Record, plan: &Plan, structure: &Structure) -> Option<Kind> 
         (Experiment::AreaRead, _) => level_of(plan.settings.array, plan.settings.stride, structure),
         (Experiment::LmbenchRead, State::Uown) => Some(Kind::Memory(place)),
         (Experiment::LmbenchRead, State::Shrd) => {
-            let near = |&sharer: &CpuId| structure.nearness(local, sharer) == Nearness::SameCluster;
-            (place == Place::Local && remotes.iter().all(near)).then_some(Kind::Shared)
+            (place == Place::Local && remotes.iter().all(|&sharer| of_cluster(sharer))).then_some(Kind::Shared)
         }
         (Experiment::LmbenchRead, State::Dexd | State::Cexh) => {
             let owner = *remotes.first()?;
@@ -211,13 +213,13 @@ fn kind_of(record: &Record, plan: &Plan, structure: &Structure) -> Option<Kind> 
         }
         _ if record.unit != Unit::MegabytesPerSecond => None,
         (Experiment::BwRead, State::Uown) if locals.len() == 1 => Some(Kind::CoreReads(place)),
-        (Experiment::BwmpRead, _) if crew_is(locals, structure, Nearness::SameNode) => Some(Kind::NodeReads(place)),
-        (Experiment::BwmpRead, _) if crew_is(locals, structure, Nearness::SameCluster) && place == Place::Local => {
+        (Experiment::BwmpRead, _) if crew_is(locals, structure, of_node) => Some(Kind::NodeReads(place)),
+        (Experiment::BwmpRead, _) if crew_is(locals, structure, of_cluster) && place == Place::Local => {
             Some(Kind::ClusterReads)
         }
         (Experiment::StreamTriad, _) if place != Place::Local => None,
         (Experiment::StreamTriad, _) if locals.len() == 1 => Some(Kind::CoreTriad),
-        (Experiment::StreamTriad, _) if crew_is(locals, structure, Nearness::SameNode) => Some(Kind::NodeTriad),
+        (Experiment::StreamTriad, _) if crew_is(locals, structure, of_node) => Some(Kind::NodeTriad),
         _ => None,
     }
 }
@@ -244,11 +246,10 @@ fn place_of(local: CpuId, plan: &Plan, structure: &Structure) -> Place {
     }
 }
 
-/// Whether processors are all cores within this nearness of the first one, and no others.
-fn crew_is(locals: &[CpuId], structure: &Structure, within: Nearness) -> bool {
-    let first = locals[0];
-    let all = (0..structure.cores() as u16).map(CpuId).filter(|&cpu| structure.nearness(first, cpu) <= within).count();
-    locals.len() > 1 && locals.len() == all && locals.iter().all(|&cpu| structure.nearness(first, cpu) <= within)
+/// Whether processors, several, are all cores of a group, and no others.
+fn crew_is(locals: &[CpuId], structure: &Structure, is_of_group: impl Fn(CpuId) -> bool) -> bool {
+    let all = (0..structure.cores() as u16).map(CpuId).filter(|&cpu| is_of_group(cpu)).count();
+    locals.len() > 1 && locals.len() == all && locals.iter().all(|&cpu| is_of_group(cpu))
 }
 
 /// The level that a list of neighbouring elements lies in: wholly, and beyond all of the level inside.
@@ -266,5 +267,31 @@ fn level_of(array: Bytes, stride: Bytes, structure: &Structure) -> Option<Kind> 
         // Neither wholly: the level inside may have a part of it.
         () if array.0 <= caches[2] / 2 && beyond(caches[1], 2) && array.0 <= 8 * caches[1] => Some(Kind::Level(3)),
         () => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use units::NodeId;
+
+    use super::*;
+
+    /// Linux announces the third-level cache of a socket with sub-NUMA clusters as one.
+    #[test]
+    fn nodes_with_a_cache_in_common_have_rates_of_their_own() {
+        let description = machine::load("xeon-8269cy-2s").expect("a machine");
+        let mut computer = bench::computer_of_server(&description).expect("a server");
+        computer.cores.iter_mut().for_each(|core| core.node.0 = core.node.0 * 2 + u16::from(core.cpus[0].0 % 26 >= 13));
+        computer.nodes = (0..4)
+            .map(|node| record::ComputerNode { node: NodeId(node), memory_kib: 1 << 20, distances: vec![10; 4] })
+            .collect();
+        let structure = Structure::of(&computer).expect("a server");
+        assert_eq!((structure.nodes_per_socket, structure.clusters_per_socket), (2, 1));
+        let crew = |count| (0..count).map(CpuId).collect::<Vec<_>>();
+        let of_node = |cpu| structure.node_of(cpu) == NodeId(0);
+        assert!(crew_is(&crew(13), &structure, of_node));
+        assert!(!crew_is(&crew(26), &structure, of_node));
+        let near = |cpu| structure.nearness(CpuId(0), cpu) == Nearness::SameCluster;
+        assert!(crew_is(&crew(26), &structure, near));
     }
 }

@@ -33,7 +33,8 @@ impl Measured {
     fn of(structure: &Structure, observed: &[Observation]) -> Option<Self> {
         let rate = |kind| measured(observed, kind).map(|rate| rate / 1e3);
         let node_reads = Kind::NodeReads(Place::Local);
-        let unlimited = measured(observed, node_reads).is_some_and(|all| !is_limited(structure, all, observed));
+        let unlimited =
+            measured(observed, node_reads).is_some_and(|all| !is_limited(structure, (all, Place::Local), observed));
         let core_reads = rate(Kind::CoreReads(Place::Local))?;
         Some(Self {
             core_reads,

@@ -282,6 +282,10 @@ fn groups(members: &[Member<'_>], of: impl Fn(&Member<'_>) -> u32) -> Vec<u32> {
 fn nodes(computer: &ComputerRow, members: &[Member<'_>], lost: &mut Vec<String>) -> Result<Vec<NodeId>, String> {
     let mut nodes: Vec<NodeId> = members.iter().map(|member| member.core.node).collect();
     nodes.dedup();
+    let elsewhere = |&(index, node): &(usize, &NodeId)| nodes[..index].contains(node);
+    if let Some((_, node)) = nodes.iter().enumerate().find(elsewhere) {
+        return Err(format!("node {node} has cores of several sockets: a node lies in one socket"));
+    }
     let without = |node: &&record::ComputerNode| nodes.contains(&node.node) && node.memory_kib == 0;
     if let Some(node) = computer.nodes.iter().find(without) {
         lost.push(format!("node {} has no usable memory: described with memory", node.node));

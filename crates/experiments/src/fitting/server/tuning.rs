@@ -51,7 +51,7 @@ impl Tunable {
     }
 
     /// The value as a file spells it.
-    fn spelled(&self) -> f64 {
+    pub(super) fn spelled(&self) -> f64 {
         let (least, most) = self.bounds;
         let value = self.value.clamp(least, most);
         if self.whole { value.round() } else { (value * 10.0).round() / 10.0 }
@@ -211,8 +211,9 @@ const ATTEMPTS: usize = 5;
 const RATE_AGREES: f64 = 0.02;
 /// A rate that is still off by this share at the best value is met; others have nothing to add.
 const RATE_IS_MET: f64 = 0.05;
-/// A rate that goes with a smaller power of its value does not depend on it, and one with less than this much more hardly.
+/// A rate that goes with a smaller power of its value does not depend on it.
 const RATE_DEPENDS: f64 = 0.12;
+/// A rate that goes with a smaller power depends on its value too little to tell by how much the value is off.
 const STEEP: f64 = 0.2;
 /// A value on which the rate has not depended so far is changed by this power of what the rate is off.
 const FURTHER: f64 = 3.0;
@@ -220,8 +221,8 @@ const FURTHER: f64 = 3.0;
 /// Result of the fit of a value to a rate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Fitted {
-    /// Whether the rate depends on the value, in the range that was tried.
-    pub(super) depends: bool,
+    /// Whether the rate depends on the value, in the range that was tried; not known if the first value met it.
+    pub(super) depends: Option<bool>,
     /// Whether the rate is the measured one.
     pub(super) meets: bool,
 }
@@ -239,7 +240,7 @@ pub(super) fn fit_rate(
 ) -> Result<Fitted, ExperimentError> {
     let one = std::slice::from_ref(observation);
     let mut best = (f64::INFINITY, tunable.spelled());
-    let (mut last, mut depends): (Option<(f64, f64)>, bool) = (None, false);
+    let (mut last, mut depends, mut agrees): (Option<(f64, f64)>, bool, bool) = (None, false, false);
     for _ in 0..ATTEMPTS {
         let value = tunable.spelled();
         let figure = bench.figures_of(&bench.with(std::slice::from_ref(tunable)), one)?[0];
@@ -263,7 +264,7 @@ pub(super) fn fit_rate(
             _ => straight,
         };
         if ratio.ln().abs() < RATE_AGREES {
-            depends = true;
+            agrees = true;
             break;
         }
         last = Some((value, figure));
@@ -279,7 +280,8 @@ pub(super) fn fit_rate(
     }
     let (error, value) = best;
     tunable.value = value;
-    Ok(Fitted { depends, meets: depends && error < RATE_IS_MET })
+    let depends = if agrees && last.is_none() { None } else { Some(depends || agrees) };
+    Ok(Fitted { depends, meets: depends != Some(false) && error < RATE_IS_MET })
 }
 
 /// Errors below this part of the share within which figures agree leave nothing to settle.

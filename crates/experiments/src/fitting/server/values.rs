@@ -22,9 +22,10 @@ pub(super) struct Values {
 }
 
 /// The tables whose values could be measured or announced. Defaults of theirs are written out, so that all that was assumed is seen.
-const TABLES: [&str; 13] = [
+const TABLES: [&str; 14] = [
     "topology",
     "processor",
+    "latency",
     "l1",
     "l2",
     "tlb",
@@ -46,6 +47,7 @@ impl Values {
 
     /// Sets a value as a file spells it, with its origin.
     pub(super) fn set(&mut self, table: &'static str, key: &str, value: impl ToString, source: impl Into<String>) {
+        debug_assert!(TABLES.contains(&table), "[{table}] would not be written");
         let (value, source) = (value.to_string(), source.into());
         match self.entries.iter_mut().find(|entry| (entry.table, entry.key.as_str()) == (table, key)) {
             Some(entry) => (entry.value, entry.source) = (value, source),

@@ -6,7 +6,7 @@ use super::observed::{Kind, Observation};
 use super::tuning::{Bench, Tunable, fit_times};
 use crate::error::ExperimentError;
 
-/// Of so many times as many pages as there are translations, few loads find theirs.
+/// Lists of this many times as many pages as there are translations: few loads find theirs.
 const BEYOND: u64 = 4;
 /// A walk takes less than this.
 const MOST_NS: f64 = 10_000.0;

@@ -173,7 +173,7 @@ section! {
         entries: u32 = "entries", count(0, 1 << 24), or 0;
         /// Its ways.
         ways: u32 = "ways", count(1, 32), or 1;
-        /// Whether it snoops before the directory bits in memory are known, while its memory is idle.
+        /// Whether it snoops before the directory bits in memory are known, while no link of its socket carries anything.
         opportunistic_snoops: bool = "opportunistic_snoops", Flag, or false;
         /// Whether the home of a line is the slice of its socket that the address selects, as its caching agent is.
         at_slice: bool = "at_slice", Flag, or false;

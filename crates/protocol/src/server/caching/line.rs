@@ -49,7 +49,7 @@ pub enum Found {
 /// Stage of a core's request.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Stage {
-    /// The home has been asked by this request.
+    /// The home has this request.
     Home(MessageKind),
     /// The home has completed this request, and another caching agent's data are awaited.
     Data(MessageKind),
@@ -174,7 +174,7 @@ pub enum CachingOutcome {
 pub enum Replaced {
     /// The room is free.
     Done(CachingWork),
-    /// Cores have been snooped: the room is free when the line has neither an L3 copy nor cores, as was asked.
+    /// Cores have been snooped: the room is free when the line has neither an L3 copy nor cores, whichever was to go.
     Started(CachingWork),
     /// Something is outstanding on the line: another one must be replaced.
     Busy,

@@ -68,7 +68,7 @@ impl<S: FnMut(Message)> Caching<'_, S> {
         self.line.l3 = L3Copy::None;
         self.line.state = match (kept, dirty) {
             (false, _) => C::Invalid,
-            // The next store asks the home, which has the writeback then: a cluster that could store at once could write back
+            // The next store sends the home a request, which has the writeback then: a cluster that could store at once could write back
             // without end, with nothing to wait for.
             (true, true) => C::Shared,
             (true, false) => state,
@@ -85,7 +85,7 @@ impl<S: FnMut(Message)> Caching<'_, S> {
         if std::mem::take(&mut self.line.found) == Found::Dirty {
             self.fill(L3Copy::Dirty, self.line.transit);
         } else if self.line.l3 == L3Copy::None {
-            // Clean data are dropped, which the home need not be told.
+            // Clean data are dropped, without a message to the home.
             self.line.state = ClusterState::Invalid;
         }
     }

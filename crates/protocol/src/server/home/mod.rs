@@ -7,7 +7,7 @@
 //!   is up to date when the last response has arrived.
 //! - *A writeback of a requester before the responses*: data have been forwarded to it from the only copy, which it has
 //!   modified. Writebacks of the former holder that arrive afterwards, ahead of its response, are older.
-//! - *An upgrade of a copy that has been invalidated* is completed without data, which the requester notices.
+//! - *An upgrade of a copy that has been invalidated* is completed without data: the requester has no copy then, and requests them.
 //! - *Early snoop: requests that cross*. A caching agent that has a request of its own answers another's snoop with a
 //!   conflict. Of two requests that cross, one has a response that is no conflict, and comes first; or both agents have
 //!   answered with a conflict, nothing has changed, and the home snoops for the first that arrived. The other one is
