@@ -1,5 +1,7 @@
 //! The structure of a machine as an operating system lists it: nodes, cores and caches, without any time.
 
+use std::ops::RangeInclusive;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{CpuId, NodeId};
@@ -76,8 +78,33 @@ pub struct ComputerCache {
     pub cpus: Vec<CpuId>,
 }
 
+/// Bounds of what caches and pages announce, the sizes in kibibytes.
+const MOST_CACHE_KIB: u64 = 1 << 30;
+const MOST_PAGE_KIB: u64 = 1 << 20;
+const LINES: RangeInclusive<u64> = 8..=1024;
+
 impl Row for ComputerRow {
     const KIND: &'static str = "computer";
+
+    fn check(&self) -> Result<(), String> {
+        for (number, cache) in self.caches.iter().enumerate() {
+            if let Some(line) = cache.line_bytes.filter(|line| !line.is_power_of_two() || !LINES.contains(line)) {
+                return Err(format!("caches[{number}].line_bytes = {line}, not a power of two from 8 to 1024"));
+            }
+            if let Some(size) = cache.size_kib.filter(|&size| size > MOST_CACHE_KIB) {
+                return Err(format!("caches[{number}].size_kib = {size}, not at most {MOST_CACHE_KIB}"));
+            }
+        }
+        if let Some(page) = self.page_kib.filter(|page| !page.is_power_of_two() || *page > MOST_PAGE_KIB) {
+            return Err(format!("page_kib = {page}, not a power of two up to {MOST_PAGE_KIB}"));
+        }
+        let cpus: Vec<CpuId> = self.cores.iter().flat_map(|core| &core.cpus).copied().collect();
+        match cpus.iter().enumerate().find(|(number, cpu)| cpus[..*number].contains(cpu)) {
+            Some((_, cpu)) => Err(format!("CPU {cpu} is in several cores")),
+            None => Ok(()),
+        }
+    }
+
     const COLUMNS: &'static [&'static str] =
         &["machine", "vendor", "model", "microarchitecture", "page_kib", "vector_bytes", "nodes", "cores", "caches"];
     const PARTS: &'static [&'static str] = &["nodes", "cores", "caches"];

@@ -158,8 +158,31 @@ impl Record {
     }
 }
 
+/// No figure is larger: in nanoseconds, more than eleven days.
+const MOST: f64 = 1e15;
+
 impl Row for Record {
     const KIND: &'static str = "measurement";
+
+    fn check(&self) -> Result<(), String> {
+        let Self { min, max, median, mean, n, .. } = *self;
+        if n == 0 {
+            return Err("n = 0, not 1 or more samples".to_owned());
+        }
+        for (name, figure) in [("min", min), ("median", median), ("mean", mean), ("max", max)] {
+            if !(0.0..=MOST).contains(&figure) {
+                return Err(format!("{name} = {figure:e}, not 0 to {MOST:e}"));
+            }
+            if figure < min || figure > max {
+                return Err(format!("{name} = {figure}, not from min, {min}, to max, {max}"));
+            }
+        }
+        match self.conditions.clock_mhz {
+            Some(clock) if clock.is_nan() || clock <= 0.0 => Err(format!("clock_mhz = {clock}, not more than 0")),
+            _ => Ok(()),
+        }
+    }
+
     const COLUMNS: &'static [&'static str] = &[
         "machine",
         "experiment",

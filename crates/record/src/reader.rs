@@ -53,6 +53,11 @@ pub fn read<R: Row + DeserializeOwned>(text: &str) -> Result<Contents<R>, ReadEr
     Ok(contents)
 }
 
+fn possible<R: Row>(row: R) -> Result<R, String> {
+    row.check().map_err(|problem| format!("is impossible: {problem}"))?;
+    Ok(row)
+}
+
 fn line_into<R: Row + DeserializeOwned>(line: &str, contents: &mut Contents<R>) -> Result<(), String> {
     let no_record = |error: serde_json::Error| format!("is not a record: {error}");
     match serde_json::from_str::<Schema>(line).map_err(no_record)?.schema {
@@ -63,9 +68,9 @@ fn line_into<R: Row + DeserializeOwned>(line: &str, contents: &mut Contents<R>) 
     let Kind { record, provenance } = serde_json::from_str(line).map_err(no_record)?;
     match record.as_str() {
         kind if kind == R::KIND => {
-            contents.rows.push((serde_json::from_str(line).map_err(no_record)?, provenance));
+            contents.rows.push((possible(serde_json::from_str(line).map_err(no_record)?)?, provenance));
         }
-        ComputerRow::KIND => contents.computers.push(serde_json::from_str(line).map_err(no_record)?),
+        ComputerRow::KIND => contents.computers.push(possible(serde_json::from_str(line).map_err(no_record)?)?),
         DescriptionRow::KIND => contents.machines.push(serde_json::from_str(line).map_err(no_record)?),
         other => return Err(format!("is a record of the kind {other}; accepted: {}", R::KIND)),
     }

@@ -13,4 +13,12 @@ pub trait Row: Serialize + JsonSchema {
     const MAPS: &'static [&'static str] = &[];
     /// Those of them that are lists of parts, which have fields of their own: JSON has them, CSV has not.
     const PARTS: &'static [&'static str] = &[];
+
+    /// Whether it is possible, as far as it tells by itself: a reader refuses one that is not.
+    ///
+    /// # Errors
+    /// The first impossible field, with its value and what is possible.
+    fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
 }

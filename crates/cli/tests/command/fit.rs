@@ -166,3 +166,37 @@ fn bad_input_is_refused_in_one_line() {
     }
     assert_eq!(ccnuma("fit --help").status.code(), Some(0));
 }
+
+#[test]
+fn records_that_cannot_be_are_refused_with_what_is_wrong() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: String| std::fs::write(folder.path().join(name), text).expect("written");
+    printed_in(folder.path(), "bench -m xeon-8180-2s --state UOWN lmbench-read --json=good.jsonl");
+    printed_in(folder.path(), "bench -m smp-4p --state UOWN lmbench-read --json=other.jsonl");
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect("written");
+    let good = read("good.jsonl");
+    let min = good.lines().find_map(|line| Some(line.split_once("\"min\":")?.1.split_once(',')?.0.to_owned()));
+    let min = min.expect("a measurement");
+    write("mixed.jsonl", good.clone() + &read("other.jsonl"));
+    write("negative.jsonl", good.replace(&format!("\"min\":{min}"), "\"min\":-5.0"));
+    write("unit.jsonl", good.replace("\"unit\":\"ns\"", "\"unit\":\"MB/s\""));
+    write("zero.jsonl", good.replace("\"line_bytes\":64", "\"line_bytes\":0"));
+    write("twice.jsonl", good.replace("\"cpus\":[1]", "\"cpus\":[0]"));
+    write("absent.jsonl", good.replace("\"locals\":[0]", "\"locals\":[99]"));
+    let cases: [(&str, &[&str]); 6] = [
+        ("mixed.jsonl", &["records of several machines", "xeon-8180-2s", "smp-4p"]),
+        ("negative.jsonl", &["line ", "min = -5e0, not 0 to 1e15"]),
+        ("unit.jsonl", &["lmbench-read in MB/s, which is measured in ns"]),
+        ("zero.jsonl", &["line_bytes = 0, not a power of two from 8 to 1024"]),
+        ("twice.jsonl", &["CPU 0 is in several cores"]),
+        ("absent.jsonl", &["CPU 99, which the machine lacks", "CPU 0-55"]),
+    ];
+    for (file, parts) in cases {
+        for line in [format!("fit {file} --machine-out mine.toml"), format!("bench -m xeon-8180-2s --against {file}")] {
+            let output = ccnuma_in(folder.path(), &line);
+            let errors = said(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "ccnuma {line}: {errors}");
+            parts.iter().for_each(|part| assert!(errors.contains(part), "ccnuma {line}: no {part:?} in {errors}"));
+        }
+    }
+}

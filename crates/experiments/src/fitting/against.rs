@@ -103,6 +103,9 @@ fn repeated(
     settings: &Settings,
     mapping: Option<&Mapping>,
 ) -> Result<Plan, &'static str> {
+    if record.headline() == 0.0 {
+        return Err("a figure of zero: the clock was too coarse for it");
+    }
     let cpu = |cpu| mapping.map_or(Some(cpu), |mapping| mapping.cpu(cpu));
     let node = |node| mapping.map_or(Some(node), |mapping| mapping.node(node));
     if record.locals.iter().chain(&record.remotes).any(|&its| cpu(its).is_none()) {

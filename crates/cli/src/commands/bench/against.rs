@@ -26,11 +26,17 @@ impl BenchCommand {
             return Err(Failure::flag("--against", file.display(), "contains no records", accepted));
         };
         let computer = contents.computers.iter().find(|computer| computer.machine == first.machine);
+        fit::are_of_one_machine(&contents.rows, computer, ("--against", file))?;
         let mapping = computer.map(Mapping::of).transpose().map_err(Failure::run)?;
         let mut output: Output<FitRow> = self.output.open()?;
         let bar = progress::bar(records.len(), "records");
         let found = against(description, &records, mapping.as_ref(), |done| bar.at(done)).map_err(Failure::run)?;
         drop(bar);
+        if found.rows.is_empty() {
+            let reasons: Vec<String> = found.skipped.iter().map(|(why, number)| format!("{number}, {why}")).collect();
+            let problem = format!("no record can be repeated: {}", reasons.join("; "));
+            return Err(Failure::flag("--against", file.display(), problem, "records of `ccnuma bench`"));
+        }
         found.rows.iter().try_for_each(|row| output.write(&row.row(&first.machine)))?;
         if output.wants_table() {
             print(table(&first.machine, &description.name, &found).shown(&self.output.view()))?;

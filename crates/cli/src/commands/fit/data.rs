@@ -1,9 +1,11 @@
 //! Records measured before, read back.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use record::{Contents, Record};
-use units::Bytes;
+use bench::Experiment;
+use record::{ComputerRow, Contents, Provenance, Record};
+use units::{Bytes, CpuId, NodeId};
 
 use super::{Identity, Measured, identity_of, system_of};
 use crate::failure::Failure;
@@ -29,15 +31,8 @@ pub(super) fn read(files: &[PathBuf], flag: &MachineFlag, most_caches: Option<us
         return Err(Failure::flag("DATA", names.join(" "), "contains no records", accepted));
     };
     let name = first.machine;
-    if let Some((other, _)) = records.iter().find(|(record, _)| record.machine != name) {
-        let problem = format!("records of several machines, {name} and {}", other.machine);
-        return Err(Failure::flag("DATA", files[0].display(), problem, "records of one machine"));
-    }
-    if let Some((_, other)) = records.iter().find(|(_, other)| other.host != provenance.host) {
-        let of = |host: &Option<String>| host.clone().unwrap_or_else(|| "a simulation".to_owned());
-        let problem = format!("records of several computers, {} and {}", of(&provenance.host), of(&other.host));
-        return Err(Failure::flag("DATA", files[0].display(), problem, "records of one computer"));
-    }
+    let computer = computers.into_iter().find(|computer| computer.machine == name);
+    are_of_one_machine(&records, computer.as_ref(), ("DATA", &files[0]))?;
     let records: Vec<Record> = records.into_iter().map(|(record, _)| record).collect();
     let description = match flag.machine()? {
         Machine::Simulated(resolved) => Some(resolved.description),
@@ -46,7 +41,6 @@ pub(super) fn read(files: &[PathBuf], flag: &MachineFlag, most_caches: Option<us
             None => machine::load(&name).ok(),
         },
     };
-    let computer = computers.into_iter().find(|computer| computer.machine == name);
     let identity = description.as_ref().map_or_else(|| unknown(&name, &records), identity_of);
     let system = description.map(system_of).transpose()?;
     Ok(Measured { name, records, provenance, system, identity, announced: Vec::new(), most_caches, computer })
@@ -67,6 +61,45 @@ fn unknown(name: &str, records: &[Record]) -> Identity {
     }
 }
 
+/// Checks that `records` are of one machine on one computer, and that the machine, if `computer` lists it, has their processors and nodes.
+///
+/// # Errors
+/// When they are not, with the flag that gave the file.
+pub fn are_of_one_machine(
+    records: &[(Record, Provenance)],
+    computer: Option<&ComputerRow>,
+    (flag, file): (&str, &Path),
+) -> Result<(), Failure> {
+    let refused = |problem: String, accepted: &str| Err(Failure::flag(flag, file.display(), problem, accepted));
+    let Some((first, provenance)) = records.first() else { return Ok(()) };
+    if let Some((other, _)) = records.iter().find(|(record, _)| record.machine != first.machine) {
+        let problem = format!("records of several machines, {} and {}", first.machine, other.machine);
+        return refused(problem, "records of one machine");
+    }
+    if let Some((_, other)) = records.iter().find(|(_, other)| other.host != provenance.host) {
+        let of = |host: &Option<String>| host.clone().unwrap_or_else(|| "a simulation".to_owned());
+        let problem = format!("records of several computers, {} and {}", of(&provenance.host), of(&other.host));
+        return refused(problem, "records of one computer");
+    }
+    let Some(computer) = computer else { return Ok(()) };
+    let cpus: BTreeSet<CpuId> = computer.cores.iter().flat_map(|core| &core.cpus).copied().collect();
+    let nodes: BTreeSet<NodeId> = computer.nodes.iter().map(|node| node.node).collect();
+    for (record, _) in records {
+        if let Some(cpu) = record.locals.iter().chain(&record.remotes).find(|cpu| !cpus.contains(cpu)) {
+            let list = units::ranges(cpus.iter().map(|cpu| cpu.0));
+            return refused(
+                format!("{} by CPU {cpu}, which the machine lacks", record.title()),
+                &format!("CPU {list}"),
+            );
+        }
+        if !nodes.contains(&record.home) {
+            let problem = format!("{} of node {}, which the machine lacks", record.title(), record.home);
+            return refused(problem, &format!("node {}", units::ranges(nodes.iter().map(|node| node.0))));
+        }
+    }
+    Ok(())
+}
+
 /// Reads the records of one file, and the machines that it describes.
 ///
 /// # Errors
@@ -77,5 +110,12 @@ pub fn records_of(file: &Path) -> Result<Contents<Record>, Failure> {
         Failure::flag("DATA", file.display(), problem, accepted)
     };
     let text = input::text(file, input::HELD).map_err(|error| refused(format!("cannot be read: {error}")))?;
-    record::read(&text).map_err(|error| refused(error.to_string()))
+    let contents = record::read::<Record>(&text).map_err(|error| refused(error.to_string()))?;
+    let unit = |record: &Record| record.experiment.parse().map_or(record.unit, Experiment::unit);
+    match contents.rows.iter().find(|(record, _)| unit(record) != record.unit) {
+        Some((record, _)) => {
+            Err(refused(format!("{} in {}, which is measured in {}", record.title(), record.unit, unit(record))))
+        }
+        None => Ok(contents),
+    }
 }

@@ -8,7 +8,7 @@ mod server;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-pub use data::records_of;
+pub use data::{are_of_one_machine, records_of};
 use experiments::fitting::{Analysis, AnnouncedCache, Identity, Model, Surroundings, analyse, beside_announced};
 use experiments::{System, Systems};
 use record::{ComputerRow, FitRow, Format, Provenance, Record, RecordWriter, Row};
