@@ -20,7 +20,8 @@ use random::{RandomFlags, RandomRun, in_range};
 #[derive(Args, Debug)]
 #[command(
     after_help = "Protocols: origin sci moesi mesi moesi-cluster; of nodes with their buses: cluster cluster/mesi cluster/RC;
-of servers: server/haswell server/early server/directory server/skylake server/zen;
+of servers: server/haswell server/early server/cod server/directory server/skylake server/snoop
+server/snoop-early server/zen;
 of FLASH: bit-vector bit-vector/RH bit-vector/IC bit-vector/IR cv=2 cv=2/LB broadcast limited-pointer
 limited-pointer/B dynamic-pointer dynamic-pointer/IR dynamic-pointer/RAC hybrid hybrid/all-shared hybrid/IC hybrid/IR
 hybrid/RAC.

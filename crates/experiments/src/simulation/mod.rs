@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use execution::{Executable, Relocation, SharedRegion, WORD};
-use machine::description::{HomeKind, PlacementKind};
+use machine::description::{HomeKind, PlacementKind, SliceKind};
 use machine::{Description, Topology};
 use record::{Attribution, CheckResult, DescriptionRow, ProgramRow, SimulationRow};
 use rustc_hash::FxHasher;
@@ -110,12 +110,16 @@ pub(crate) fn protocol(description: &Description) -> &str {
         return "sci";
     }
     if let Some(home) = &description.home {
-        return match home.kind {
-            HomeKind::HomeSnoop => "server/haswell",
-            HomeKind::EarlySnoop => "server/early",
-            HomeKind::Directory if home.entries == 0 => "server/directory",
-            HomeKind::Directory => "server/skylake",
-            HomeKind::ProbeFilter => "server/zen",
+        let inclusive = description.l3_slice.as_ref().is_some_and(|slice| slice.kind == SliceKind::Inclusive);
+        return match (home.kind, inclusive) {
+            (HomeKind::HomeSnoop, true) => "server/haswell",
+            (HomeKind::HomeSnoop, false) => "server/snoop",
+            (HomeKind::EarlySnoop, true) => "server/early",
+            (HomeKind::EarlySnoop, false) => "server/snoop-early",
+            (HomeKind::Directory, _) if home.entries == 0 => "server/directory",
+            (HomeKind::Directory, true) => "server/cod",
+            (HomeKind::Directory, false) => "server/skylake",
+            (HomeKind::ProbeFilter, _) => "server/zen",
         };
     }
     let directory = description.directory.as_ref().map(|directory| &directory.protocol);

@@ -41,15 +41,21 @@ struct Variant {
 
 const HASWELL: usize = 0;
 const EARLY: usize = 1;
-const DIRECTORY: usize = 2;
-const SKYLAKE: usize = 3;
-const ZEN: usize = 4;
+const COD: usize = 2;
+const DIRECTORY: usize = 3;
+const SKYLAKE: usize = 4;
+const SNOOP: usize = 5;
+const SNOOP_EARLY: usize = 6;
+const ZEN: usize = 7;
 
-const VARIANTS: [Variant; 5] = [
+const VARIANTS: [Variant; 8] = [
     Variant { l3: L3::Inclusive, sharing: Sharing::Mesif, home: HomeKind::HomeSnoop, local: true },
     Variant { l3: L3::Inclusive, sharing: Sharing::Mesif, home: HomeKind::EarlySnoop, local: true },
+    Variant { l3: L3::Inclusive, sharing: Sharing::Mesif, home: HomeKind::Directory { cached: true }, local: true },
     Variant { l3: L3::Victim, sharing: Sharing::Mesif, home: HomeKind::Directory { cached: false }, local: true },
     Variant { l3: L3::Victim, sharing: Sharing::Mesif, home: HomeKind::Directory { cached: true }, local: true },
+    Variant { l3: L3::Victim, sharing: Sharing::Mesif, home: HomeKind::HomeSnoop, local: true },
+    Variant { l3: L3::Victim, sharing: Sharing::Mesif, home: HomeKind::EarlySnoop, local: true },
     Variant { l3: L3::Victim, sharing: Sharing::Moesi, home: HomeKind::ProbeFilter, local: false },
 ];
 
@@ -57,8 +63,11 @@ const VARIANTS: [Variant; 5] = [
 pub(crate) const PROTOCOLS: &[crate::Protocol] = &[
     registered::<HASWELL>("server/haswell", "server: inclusive L3, home snoop, MESIF"),
     registered::<EARLY>("server/early", "server: inclusive L3, early snoop between two clusters, MESIF"),
+    registered::<COD>("server/cod", "server: inclusive L3, directory bits in memory with a directory cache, MESIF"),
     registered::<DIRECTORY>("server/directory", "server: victim L3, snoop filter, directory bits in memory, MESIF"),
     registered::<SKYLAKE>("server/skylake", "server: the same with a directory cache and opportunistic snoops"),
+    registered::<SNOOP>("server/snoop", "server: victim L3, snoop filter, home snoop, MESIF"),
+    registered::<SNOOP_EARLY>("server/snoop-early", "server: the same with early snoop between two clusters"),
     registered::<ZEN>("server/zen", "server: core complexes with victim L3, probe filter, MOESI"),
 ];
 

@@ -14,7 +14,10 @@ fn clusters_have_every_property() {
     holds_with("server/haswell", 2, 2, &BOTH, (4_375, 13_269, 27));
     holds_with("server/haswell", 2, 1, &BOTH, (26_078, 94_254, 57));
     holds_with("server/early", 2, 1, &BOTH, (52_816, 154_528, 76));
+    holds_with("server/cod", 2, 1, &BOTH, (67_923, 250_591, 58));
     holds_with("server/directory", 2, 1, &BOTH, (96_630, 437_414, 54));
+    holds_with("server/snoop", 2, 1, &BOTH, (68_844, 305_454, 56));
+    holds_with("server/snoop-early", 2, 1, &BOTH, (92_360, 319_978, 74));
 }
 
 /// The same for the other designs takes minutes: 620,986 states (early), 2,398,511 (directory), and more.
@@ -28,8 +31,11 @@ fn three_cores_in_two_sockets_have_every_property_with_stores() {
     const STORE: [Access; 1] = [Access::Store];
     holds_with("server/haswell", 3, 2, &STORE, (6_250, 23_864, 32));
     holds_with("server/early", 3, 2, &STORE, (11_280, 36_824, 36));
+    holds_with("server/cod", 3, 2, &STORE, (13_546, 52_134, 52));
     holds_with("server/directory", 3, 2, &STORE, (3_948, 14_552, 27));
     holds_with("server/skylake", 3, 2, &STORE, (8_500, 31_764, 47));
+    holds_with("server/snoop", 3, 2, &STORE, (3_876, 14_374, 27));
+    holds_with("server/snoop-early", 3, 2, &STORE, (7_816, 24_572, 33));
     holds_with("server/zen", 3, 2, &STORE, (5_138, 18_778, 27));
 }
 
@@ -46,7 +52,9 @@ fn holds_with_little_room(protocol: &str, size: (u64, u64, u32)) {
 #[test]
 fn capacity_replacements_end() {
     holds_with_little_room("server/haswell", (9_840, 43_472, 28));
+    holds_with_little_room("server/cod", (9_840, 43_472, 28));
     holds_with_little_room("server/directory", (27_120, 134_672, 24));
+    holds_with_little_room("server/snoop", (27_120, 134_672, 24));
     holds_with_little_room("server/zen", (4_768, 18_080, 17));
 }
 

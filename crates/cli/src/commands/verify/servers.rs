@@ -30,15 +30,22 @@ enum Network {
 type Variant = (&'static str, &'static str, Network, u16, &'static str);
 
 /// The variants that are explored, and those that divide a socket: cluster-on-die and sub-NUMA clustering.
-const VARIANTS: [Variant; 7] = [
+const VARIANTS: [Variant; 9] = [
     ("server/haswell", "xeon-e5-2699v3-2s", Network::Rings, 1, ""),
     ("server/early", "xeon-e5-2699v3-2s", Network::Rings, 1, "[home]\nkind = \"early-snoop\"\n"),
     ("server/cod", "xeon-e5-2699v3-2s", Network::Rings, 2, "[home]\nkind = \"directory\"\nentries = 2048\nways = 8\n"),
     ("server/directory", "xeon-8180-2s", Network::Mesh, 1, "[home]\nentries = 0\n"),
     ("server/skylake", "xeon-8180-2s", Network::Mesh, 1, "[home]\nopportunistic_snoops = true\n"),
     ("server/snc", "xeon-8180-2s", Network::Mesh, 2, ""),
+    ("server/snoop", "xeon-8180-2s", Network::Mesh, 1, "[home]\nkind = \"home-snoop\"\n"),
+    ("server/snoop-early", "xeon-8180-2s", Network::Mesh, 1, "[home]\nkind = \"early-snoop\"\n"),
     ("server/zen", "epyc-7702-2s", Network::IoDie, 1, ""),
 ];
+
+/// Whether requesters snoop the one other agent themselves.
+fn snoops_early(name: &str) -> bool {
+    name.ends_with("early")
+}
 
 /// Names of the variants.
 pub fn names() -> impl Iterator<Item = &'static str> {
@@ -53,7 +60,7 @@ pub fn machine(name: &str, sockets: u16, cores: u16) -> Result<Option<Descriptio
     let Some(&(_, base, network, nodes, keys)) = VARIANTS.iter().find(|(known, ..)| *known == name) else {
         return Ok(None);
     };
-    let most = if name == "server/early" { MAX_EARLY_CLUSTERS } else { MOST_SOCKETS as u16 };
+    let most = if snoops_early(name) { MAX_EARLY_CLUSTERS } else { MOST_SOCKETS as u16 };
     in_range("--nodes", sockets.into(), 1, most.into())?;
     in_range("--cores", cores.into(), 1, MOST_CORES.into())?;
     let complex = if sockets * cores.div_ceil(COMPLEXES[0]) > MAX_CLUSTERS { COMPLEXES[1] } else { COMPLEXES[0] };
@@ -111,7 +118,7 @@ mod tests {
         for name in names() {
             for (sockets, cores) in [(1, 8), (2, 28), (2, 64), (8, 64)] {
                 let machine = machine(name, sockets, cores);
-                if name == "server/early" && sockets > 2 {
+                if snoops_early(name) && sockets > 2 {
                     assert!(machine.is_err(), "{name}: requesters snoop one other agent");
                     continue;
                 }
