@@ -72,7 +72,8 @@ pub fn against(
     let settings = Settings { iterations: 1, ..Settings::simulated() };
     let mut skipped: Vec<(&'static str, usize)> = Vec::new();
     let mut jobs = Vec::new();
-    let caches = Caches { line: layout.line, private: layout.l2, shared: layout.outermost };
+    let simulated = Caches { line: layout.line, private: layout.l2, shared: layout.outermost };
+    let caches = mapping.map_or(simulated, Mapping::caches);
     let Ordinary { records, notes: neighbours, .. } = ordinary(records, caches);
     for record in &records {
         match repeated(record, &layout, line, &settings, mapping) {

@@ -37,8 +37,20 @@ const VARIANTS: [Variant; 9] = [
     ("server/directory", "xeon-8180-2s", Network::Mesh, 1, "[home]\nentries = 0\n"),
     ("server/skylake", "xeon-8180-2s", Network::Mesh, 1, "[home]\nopportunistic_snoops = true\n"),
     ("server/snc", "xeon-8180-2s", Network::Mesh, 2, ""),
-    ("server/snoop", "xeon-8180-2s", Network::Mesh, 1, "[home]\nkind = \"home-snoop\"\n"),
-    ("server/snoop-early", "xeon-8180-2s", Network::Mesh, 1, "[home]\nkind = \"early-snoop\"\n"),
+    (
+        "server/snoop",
+        "xeon-8180-2s",
+        Network::Mesh,
+        1,
+        "[home]\nkind = \"home-snoop\"\nentries = 0\nat_slice = false\n",
+    ),
+    (
+        "server/snoop-early",
+        "xeon-8180-2s",
+        Network::Mesh,
+        1,
+        "[home]\nkind = \"early-snoop\"\nentries = 0\nat_slice = false\n",
+    ),
     ("server/zen", "epyc-7702-2s", Network::IoDie, 1, ""),
 ];
 

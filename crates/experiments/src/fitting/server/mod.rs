@@ -85,6 +85,11 @@ impl Mapping {
         self.structure.line
     }
 
+    /// The caches of the machine, as it announces them.
+    pub(super) fn caches(&self) -> Caches {
+        self.structure.caches()
+    }
+
     /// Processors and nodes of the description.
     pub fn sizes(&self) -> (u32, u32) {
         let nodes = self.structure.sockets * self.structure.nodes_per_socket + self.structure.memory_nodes;
@@ -107,8 +112,7 @@ const RATES_AGREE: f64 = 0.10;
 pub fn describe_server(file: &str, computer: &ComputerRow, records: &[Record]) -> Result<Described, ExperimentError> {
     let structure = Structure::of(computer).map_err(|reason| unsuitable(computer, reason))?;
     let settings = Settings { iterations: 1, ..Settings::simulated() };
-    let caches = Caches { line: structure.line, private: structure.l2.size, shared: structure.l3.size };
-    let Ordinary { records, at_rest, crowded, notes: neighbours } = ordinary(records, caches);
+    let Ordinary { records, at_rest, crowded, notes: neighbours } = ordinary(records, structure.caches());
     let records = &records;
     // Neighbours change how often a cache has a line, and not how long it takes to bring it.
     let is_level = |observation: &Observation| matches!(observation.kind, Kind::Level(_));

@@ -3,6 +3,8 @@
 use record::{ComputerCache, ComputerCore, ComputerRow};
 use units::{Bytes, CpuId, NodeId};
 
+use crate::fitting::neighbours::Caches;
+
 /// The family of processors whose values stand where nothing was measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Family {
@@ -155,6 +157,11 @@ impl Structure {
             cpus: members.iter().map(|member| member.core.cpus[0]).collect(),
             nodes,
         })
+    }
+
+    /// The caches beyond the first level, a cluster's.
+    pub(super) fn caches(&self) -> Caches {
+        Caches { line: self.line, private: self.l2.size, shared: self.l3.size }
     }
 
     /// Cores in all.
