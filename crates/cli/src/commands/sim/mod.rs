@@ -176,6 +176,7 @@ impl SimCommand {
 
     /// The runs that are asked for.
     fn sweep(&self) -> Result<Sweep, Failure> {
+        self.own.refuse()?;
         let variations = self.variations()?;
         Ok(Sweep {
             machines: self.machines.varied(&variations)?,
