@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use machine::description::{Entry, IdealProtocol, Origin};
+use machine::description::{Entry, IdealProtocol, Origin, ThreadOrder};
 use machine::{Description, DescriptionError, Resolved};
 use protocol::msi::catalogue;
 
@@ -143,7 +143,20 @@ pub(crate) fn assembled(base: &str, name: &str, changes: &[&str]) -> Result<Reso
         with_changeable_protocol(machine::resolve(base)?, protocol)?;
     }
     let machine = machine::resolve_changed(base, name, &changes.join(", "), &keyed)?;
+    let orders = keyed.iter().any(|(key, _)| *key == THREADS.1);
+    let machine = if orders { with_siblings(machine)? } else { machine };
     setting_words::with_room_for_early_snoops(with_known_protocol(machine)?, changes)
+}
+
+/// Refuses the order by hardware threads where a core has one alone: it would do nothing.
+fn with_siblings(machine: Resolved) -> Result<Resolved, DescriptionError> {
+    let description = &machine.description;
+    if description.os.threads != ThreadOrder::Siblings || description.processor.threads > 1 {
+        return Ok(machine);
+    }
+    let reason = format!("a core of {} has one hardware thread", description.name);
+    let accepted = "another order, or hardware threads, as smt=2 sets them".to_owned();
+    Err(machine.refused(THREADS.1, "siblings", reason, accepted))
 }
 
 /// The parameters (`table.key`) that a machine's name changes, each with its value; of several changes to one, the last.
@@ -344,6 +357,8 @@ mod tests {
         assert!(load("xeon-8180-2s+prefetch=on").expect("a machine").prefetch.is_some());
         assert!(load("xeon-8180-2s+prefetch=off").expect("a machine").prefetch.is_none());
         assert!(message("xeon-8180-2s+threads=apart").contains("compact"));
+        assert!(message("smp-4p+threads=siblings").contains("has one hardware thread; accepted: another order"));
+        assert!(load("xeon-6252n-2s+smt=2+threads=siblings").is_ok());
     }
 
     #[test]
