@@ -1,5 +1,6 @@
 //! Why the command did not do what was asked, as one message and an exit code.
 
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 use std::process::ExitCode;
@@ -100,6 +101,9 @@ pub fn of_arguments(error: &clap::Error) -> Failure {
     if let Some(failure) = of_number(error) {
         return failure;
     }
+    if error.kind() == ErrorKind::InvalidUtf8 {
+        return of_no_text(std::env::args_os());
+    }
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return Failure::Input("a subcommand is missing; `ccnuma --help` lists them".to_owned());
     }
@@ -110,6 +114,13 @@ pub fn of_arguments(error: &clap::Error) -> Failure {
     let said = said.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"));
     let line = said.collect::<Vec<_>>().join("; ");
     Failure::Input(line.strip_prefix("error: ").unwrap_or(&line).replace(":; ", ": "))
+}
+
+/// The failure for words that are no text where a name is wanted: the argument parser does not say which.
+fn of_no_text(words: impl Iterator<Item = OsString>) -> Failure {
+    let told = |word: OsString| word.to_str().is_none().then(|| format!("{word:?}"));
+    let words: Vec<String> = words.take_while(|word| word != "--").filter_map(told).collect();
+    Failure::Input(format!("{}: not UTF-8; accepted: UTF-8, except in the paths of files", words.join(", ")))
 }
 
 /// The failure if a number cannot be read, or is out of range: with what is accepted, which neither the standard library nor the

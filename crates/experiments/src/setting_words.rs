@@ -59,8 +59,9 @@ fn refused(
     let mut accepted: Vec<String> = candidates(word).into_iter().filter(is_accepted).collect();
     if accepted.is_empty() {
         // The state of prefetchers is accepted, without effect, where there are none.
-        let words = [SNOOP, NODES, CLUSTERS];
-        accepted = words.into_iter().flat_map(candidates).filter(is_accepted).collect();
+        let words = [SNOOP, NODES, CLUSTERS].into_iter().flat_map(candidates);
+        let divisions = DIVISIONS.iter().map(|(division, ..)| (*division).to_owned());
+        accepted = words.chain(divisions).filter(is_accepted).collect();
     }
     let accepted = if accepted.is_empty() { EXAMPLE.to_owned() } else { accepted.join(", ") };
     let value = change.split_once('=').map_or("", |(_, value)| value).to_owned();
@@ -80,6 +81,9 @@ fn reason(machine: &Description, change: &str, error: DescriptionError) -> Strin
     }
     if number.is_some_and(|number| number.parse::<u32>().is_err()) {
         return "not a whole number".to_owned();
+    }
+    if is_like_division(change) && !DIVISIONS.iter().any(|(division, ..)| *division == change) {
+        return "there is no such division of sockets".to_owned();
     }
     let divides = value_of(change, NODES).is_some();
     if !divides && value_of(change, SNOOP).is_none() && server.network == OnDieNetwork::IoDie {
@@ -101,8 +105,16 @@ fn reason(machine: &Description, change: &str, error: DescriptionError) -> Strin
 /// The word of a change by words; none for one by a table's key.
 fn word_of(change: &str) -> Option<&str> {
     let word = change.split_once('=').map_or(change, |(word, _)| word);
-    let is_division = DIVISIONS.iter().any(|(division, ..)| *division == change);
-    (is_division || [SNOOP, NODES, CLUSTERS, PREFETCH].contains(&word) && word != change).then_some(word)
+    (is_like_division(change) || [SNOOP, NODES, CLUSTERS, PREFETCH].contains(&word) && word != change).then_some(word)
+}
+
+/// Whether a change is the word for a division of sockets, or is meant as one: `snc4`, `nps2`.
+fn is_like_division(change: &str) -> bool {
+    let is_numbered = |word| {
+        let number = change.strip_prefix(word).unwrap_or_default();
+        !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit())
+    };
+    [NODES, CLUSTERS].into_iter().any(is_numbered) || DIVISIONS.iter().any(|(division, ..)| *division == change)
 }
 
 /// The value of a change by `word`.
@@ -155,6 +167,11 @@ mod tests {
             ("xeon-8180-2s+snc2+snoop=early", "snoop = early: early snoops are for at most 2", "snoop=home"),
             ("xeon-e5-2699v3-2s+snoop=late", "snoop = late: there is no such mode", "snoop=home, snoop=early"),
             ("xeon-8180-2s+prefetch=maybe", "prefetch = maybe: it is neither", "prefetch=on, prefetch=off"),
+            (
+                "xeon-8180-2s+snc4",
+                "snc4: there is no such division of sockets",
+                "snoop=home, snoop=early, nps=1, snc=1, snc=2, snc2, cod",
+            ),
             ("arctic+cod", "cod: arctic is not a server", "a server, such as xeon-e5-2699v3-2s"),
             ("arctic+snoop=home", "snoop = home: arctic is not a server", "a server, such as xeon-e5-2699v3-2s"),
         ] {

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use machine::description::IdealProtocol;
+use machine::description::{Entry, IdealProtocol, Origin, ThreadOrder};
 use machine::{Description, DescriptionError, Resolved};
 use protocol::msi::catalogue;
 
@@ -91,7 +91,7 @@ pub fn with(machine: &str, key: &str, value: impl std::fmt::Display) -> String {
 /// processors, and `prefetch=off` takes the hardware prefetcher away.
 ///
 /// # Errors
-/// As for any description: no such machine, no such key, no such value.
+/// As for any description: no such machine, no such key, no such value; and when two changes set one key.
 pub fn resolve(name: &str) -> Result<Resolved, DescriptionError> {
     let mut parts = name.split(SEPARATOR);
     let base = parts.next().unwrap_or_default();
@@ -100,24 +100,63 @@ pub fn resolve(name: &str) -> Result<Resolved, DescriptionError> {
     if changes.is_empty() || Path::new(name).exists() {
         return machine::resolve(name).and_then(with_known_protocol);
     }
+    without_collision(name, base, &changes)?;
     assembled(base, name, &changes).map_err(|error| setting_words::in_words(base, &changes, error))
+}
+
+/// Refuses changes of one key, of which the machine's name would tell two values. The last of several words for a setting holds, as of
+/// flags beside a name, and a key after the name of a system changes what that name stands for.
+fn without_collision(name: &str, base: &str, changes: &[&str]) -> Result<(), DescriptionError> {
+    let is_key = |change: &str| change.split_once('=').is_some_and(|(key, _)| key.contains('.'));
+    let is_system = |change: &str| SYSTEMS.iter().any(|(system, _)| *system == change);
+    let mut set: Vec<(String, &str)> = Vec::new();
+    for &change in changes {
+        let keyed = keyed(base, change)?;
+        for (key, value) in &keyed {
+            let collides = |other: &str| (is_key(change) || is_key(other)) && !is_system(other);
+            if let Some((_, other)) = set.iter().find(|(known, other)| known == key && collides(other)) {
+                let at = Origin { file: name.to_owned(), line: None };
+                let entry = Box::new(Entry { at, key: key.clone(), value: value.clone() });
+                let reason = format!("both {other} and {change} set it");
+                return Err(DescriptionError::Impossible { entry, reason, accepted: "one of the two".to_owned() });
+            }
+        }
+        set.extend(keyed.into_iter().map(|(key, _)| (key, change)));
+    }
+    Ok(())
+}
+
+/// The keys that a change of `base` is about, with their values.
+fn keyed(base: &str, change: &str) -> Result<Vec<(String, String)>, DescriptionError> {
+    let plain = || keys(change).into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+    Ok(divided(base, change)?.unwrap_or_else(plain))
 }
 
 /// The machine `base` with changes, under another name; errors name keys, also where words stand for them.
 pub(crate) fn assembled(base: &str, name: &str, changes: &[&str]) -> Result<Resolved, DescriptionError> {
-    let mut keyed: Vec<(String, String)> = Vec::new();
+    let mut all: Vec<(String, String)> = Vec::new();
     for change in changes {
-        match divided(base, change)? {
-            Some(keys) => keyed.extend(keys),
-            None => keyed.extend(keys(change).into_iter().map(|(key, value)| (key.to_owned(), value.to_owned()))),
-        }
+        all.extend(keyed(base, change)?);
     }
-    let keyed: Vec<_> = keyed.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+    let keyed: Vec<_> = all.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
     if let Some((_, protocol)) = keyed.iter().find(|(key, _)| *key == PROTOCOL) {
         with_changeable_protocol(machine::resolve(base)?, protocol)?;
     }
     let machine = machine::resolve_changed(base, name, &changes.join(", "), &keyed)?;
+    let orders = keyed.iter().any(|(key, _)| *key == THREADS.1);
+    let machine = if orders { with_siblings(machine)? } else { machine };
     setting_words::with_room_for_early_snoops(with_known_protocol(machine)?, changes)
+}
+
+/// Refuses the order by hardware threads where a core has one alone: it would do nothing.
+fn with_siblings(machine: Resolved) -> Result<Resolved, DescriptionError> {
+    let description = &machine.description;
+    if description.os.threads != ThreadOrder::Siblings || description.processor.threads > 1 {
+        return Ok(machine);
+    }
+    let reason = format!("a core of {} has one hardware thread", description.name);
+    let accepted = "another order, or hardware threads, as smt=2 sets them".to_owned();
+    Err(machine.refused(THREADS.1, "siblings", reason, accepted))
 }
 
 /// The parameters (`table.key`) that a machine's name changes, each with its value; of several changes to one, the last.
@@ -318,6 +357,46 @@ mod tests {
         assert!(load("xeon-8180-2s+prefetch=on").expect("a machine").prefetch.is_some());
         assert!(load("xeon-8180-2s+prefetch=off").expect("a machine").prefetch.is_none());
         assert!(message("xeon-8180-2s+threads=apart").contains("compact"));
+        assert!(message("smp-4p+threads=siblings").contains("has one hardware thread; accepted: another order"));
+        assert!(load("xeon-6252n-2s+smt=2+threads=siblings").is_ok());
+    }
+
+    #[test]
+    fn two_changes_of_one_key_are_refused() {
+        for (name, key, both) in [
+            ("arctic+l2.size_mib=4+l2.size_mib=2", "l2.size_mib = 2", "both l2.size_mib=4 and l2.size_mib=2 set it"),
+            (
+                "xeon-8180-2s+snoop=early+home.kind=directory",
+                "home.kind = directory",
+                "both snoop=early and home.kind=directory set it",
+            ),
+            (
+                "xeon-8180-2s+home.entries=64+snoop=home",
+                "home.entries = 0",
+                "both home.entries=64 and snoop=home set it",
+            ),
+            (
+                "xeon-8180-2s+snc2+server.clusters_per_socket=1",
+                "server.clusters_per_socket = 1",
+                "both snc2 and server.clusters_per_socket=1 set it",
+            ),
+            ("flash-8p+hybrid+directory.protocol=bit-vector", "directory.protocol = bit-vector", "both hybrid and"),
+        ] {
+            let message = load(name).expect_err(name).to_string();
+            assert!(message.starts_with(key) && message.contains(both), "{message}");
+            assert!(message.ends_with("; accepted: one of the two"), "{message}");
+        }
+        assert!(load("arctic+placement=first-touch+placement=round-robin").is_ok(), "as a flag beside a name");
+        assert!(load("flash-8p+hybrid+bit-vector").is_ok(), "as a flag beside a name");
+    }
+
+    #[test]
+    fn a_key_changes_what_the_name_of_a_system_stands_for() {
+        for (system, _) in SYSTEMS {
+            load(&format!("dsm-cluster+{system}")).unwrap_or_else(|error| panic!("{error}"));
+        }
+        let machine = load("dsm-cluster+mig-rep+r-numa-half+miss_counters.threshold=400").expect("a variant");
+        assert_eq!(machine.miss_counters.expect("counters").threshold, 400);
     }
 
     #[test]

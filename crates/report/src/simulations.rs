@@ -50,7 +50,11 @@ pub fn simulations(title: &str, rows: &[SimulationRow]) -> Table {
     let held = Scale::of_times(rows.iter().map(|row| row.occupancy_ns.max(row.queued_ns)));
     let mut columns = vec![Column::text("program")];
     columns.extend(differ.then(|| Column::text("with")));
-    columns.extend([Column::text("machine"), Column::text("protocol").detail(5), Column::number("CPUs", "")]);
+    // Where nothing else tells runs apart, it names them.
+    let by_protocol = differ_by_protocol(rows, &varied);
+    let protocol = Column::text("protocol");
+    let protocol = if by_protocol { protocol } else { protocol.detail(5) };
+    columns.extend([Column::text("machine"), protocol, Column::number("CPUs", "")]);
     columns.extend(threads.then(|| Column::number("threads", "")));
     columns.extend([
         Column::number("time", time.unit),
@@ -72,7 +76,7 @@ pub fn simulations(title: &str, rows: &[SimulationRow]) -> Table {
         Column::number("max utilisation", "%").detail(2),
         Column::number("controller wait", held.unit).detail(4),
     ]);
-    let named = 2 + usize::from(differ);
+    let named = 2 + usize::from(differ) + usize::from(by_protocol);
     let mut table = Table::new(title, columns).named_by(named);
     for row in rows {
         let mut cells: Vec<Cell> = vec![row.program.clone().into()];
@@ -385,6 +389,15 @@ pub(crate) fn with<'r>(
     unusual.chain(differing.map(|(name, value)| format!("{name}={value}"))).chain(seed)
 }
 
+/// Whether runs differ in their protocols and in nothing else that a table tells.
+fn differ_by_protocol(rows: &[SimulationRow], varied: &BTreeSet<(&str, &str)>) -> bool {
+    let mut seen: BTreeMap<(&str, &str, u64, Vec<String>), &str> = BTreeMap::new();
+    rows.iter().any(|row| {
+        let rest = (&*row.program, &*row.machine, u64::from(row.cpus), with(row, varied).collect());
+        *seen.entry(rest).or_insert(&row.protocol) != row.protocol
+    })
+}
+
 fn us(ns: f64) -> String {
     format!("{:.1}", ns / 1000.0)
 }
@@ -417,6 +430,16 @@ mod tests {
 
     fn words(line: &str) -> Vec<&str> {
         line.split_whitespace().collect()
+    }
+
+    #[test]
+    fn protocols_that_alone_tell_runs_apart_are_shown_on_any_terminal() {
+        let under = |protocol: &str| SimulationRow { protocol: protocol.into(), ..row("radix", 8) };
+        let shown = |rows: &[SimulationRow]| simulations("", rows).shown(&crate::View::of_width(60));
+        let text = shown(&[under("bit-vector"), under("hybrid")]);
+        assert!(text.contains("bit-vector") && text.contains("hybrid") && text.contains("columns not shown"), "{text}");
+        let other = SimulationRow { machine: "flash-8p".into(), ..under("hybrid") };
+        assert!(!shown(&[under("bit-vector"), other]).contains("hybrid"), "the machines tell them apart");
     }
 
     #[test]

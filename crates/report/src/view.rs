@@ -1,5 +1,7 @@
 //! How tables are shown: the width of the terminal, the columns that are wanted, and whether colours are used.
 
+use crate::table::Table;
+
 /// How tables are shown.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct View {
@@ -46,6 +48,19 @@ impl View {
     /// Whether colours are used.
     pub fn has_colour(&self) -> bool {
         self.colour
+    }
+
+    /// The first column that was selected and that none of `tables` has, and those that they have.
+    pub fn unknown_column<'t>(&self, tables: impl IntoIterator<Item = &'t Table>) -> Option<(&str, String)> {
+        let headings = tables.into_iter().flat_map(|table| table.columns.iter().map(|column| &column.heading));
+        let mut known: Vec<String> = Vec::new();
+        for name in headings.map(|heading| simple(heading)) {
+            if !name.is_empty() && !known.contains(&name) {
+                known.push(name);
+            }
+        }
+        let unknown = self.columns.iter().find(|name| !known.contains(name))?;
+        Some((unknown, known.join(", ")))
     }
 
     /// Whether the columns are selected by name.
@@ -196,5 +211,8 @@ mod tests {
         let view = View::wide().with_columns(&["L2-misses".into(), "miss ratio".into()]);
         assert!(view.selects("L2 misses") && view.selects("Miss\nratio") && !view.selects("L1 misses"));
         assert!(View::wide().with_columns(&[]).columns.is_empty());
+        let tables = ["L2 misses", "miss ratio"].map(|heading| Table::new("", vec![crate::Column::text(heading)]));
+        assert_eq!(view.unknown_column(&tables), None);
+        assert_eq!(view.unknown_column(&tables[..1]), Some(("miss-ratio", "l2-misses".to_owned())));
     }
 }

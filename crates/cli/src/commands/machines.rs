@@ -63,12 +63,13 @@ fn list(flags: &OutputFlags) -> Result<(), Failure> {
     for (name, _) in machine::names() {
         rows.push(row(&machine::load(&name).map_err(Failure::run)?));
     }
+    let mut table = report::machines(&rows);
+    flags.check_columns([&table])?;
     let mut output = flags.open()?;
     for row in &rows {
         output.write(row)?;
     }
     if output.wants_table() {
-        let mut table = report::machines(&rows);
         for family in machine::families() {
             table.note(format!("also {family}"));
         }

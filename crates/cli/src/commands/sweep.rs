@@ -284,7 +284,7 @@ impl SweepCommand {
                 if self.output.replaces_table() {
                     merged.runs.iter().try_for_each(|run| print(&run.text))?;
                 } else {
-                    super::sim::print_tables(simulations, stats, &self.output.view())?;
+                    super::sim::print_one_by_one(&super::sim::tables(simulations, stats), &self.output.view())?;
                     print("\n")?;
                     print_measurements(study, measurements, &self.output.view())?;
                 }

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use record::{Format, Row};
-use report::{Plot, PlotError, View};
+use report::{Plot, PlotError, Table, View};
 
 use crate::failure::Failure;
 pub use file::{Files, Stream, Whole, beside};
@@ -97,6 +97,17 @@ impl OutputFlags {
     /// How tables are shown on standard error.
     pub fn view_on_error(&self) -> View {
         self.shape.view_on_error()
+    }
+
+    /// Checks the columns of --columns where the tables are known before anything is run or printed.
+    ///
+    /// # Errors
+    /// When a column is in none of the tables.
+    pub fn check_columns<'t>(&self, tables: impl IntoIterator<Item = &'t Table>) -> Result<(), Failure> {
+        match self.view().unknown_column(tables) {
+            Some((name, known)) => Err(Failure::flag("--columns", name, "no table has this column", known)),
+            None => Ok(()),
+        }
     }
 
     /// The destinations: flag, format, and the file or none for standard output.
@@ -190,6 +201,13 @@ const fn kind_of<R: Row>(format: Format) -> Kind {
 pub fn print(text: impl std::fmt::Display) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     write!(out, "{text}").and_then(|()| out.flush()).map_err(on_standard_output)
+}
+
+/// Notes a column of --columns that none of the tables of a run has: its result is not given up for that.
+pub fn note_unknown_column<'t>(view: &View, tables: impl IntoIterator<Item = &'t Table>) {
+    if let Some((name, known)) = view.unknown_column(tables) {
+        eprintln!("note: --columns {name}: no table has this column; accepted: {known}");
+    }
 }
 
 /// The failure for an error of standard output.

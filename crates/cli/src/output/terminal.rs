@@ -41,7 +41,8 @@ fn has_colours(no_color: Option<&OsStr>, term: Option<&OsStr>) -> bool {
 /// Whether `error:` is painted on standard error: by the rule of tables, and by `--color` among the words of the command line, which
 /// may be what is wrong.
 pub fn paints_errors() -> bool {
-    let words: Vec<String> = std::env::args().take_while(|word| word != "--").collect();
+    let words = std::env::args_os().take_while(|word| word != "--");
+    let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
     let given = words.iter().enumerate().find_map(|(place, word)| match word.strip_prefix("--color")? {
         "" => words.get(place + 1).map(String::as_str),
         value => value.strip_prefix('='),

@@ -59,6 +59,15 @@ fn what_means_nothing_is_refused() {
 }
 
 #[test]
+fn flags_of_own_programs_are_refused_for_built_in_ones() {
+    for flag in ["--no-caches", "--host-time", "--stack 8", "--spin-limit 3", "--instructions 7"] {
+        let (name, _) = flag.split_once(' ').unwrap_or((flag, ""));
+        let parts = [format!("{name}: applies to your own program after --")];
+        refused(&format!("sim -m smp-4p private --rounds 1 {flag}"), &parts.each_ref().map(String::as_str));
+    }
+}
+
+#[test]
 fn numbers_out_of_range_are_refused() {
     refused("bench -m arctic --iterations 0 lmbench-read", &["--iterations 0", "1 or more"]);
     refused("bench -m arctic --iterations 0 --suite local", &["--iterations 0"]);

@@ -84,6 +84,29 @@ fn what_ccnuma_did_not_write_is_not_replaced() {
     assert!(fs::read_to_string(folder.path().join("notes.txt")).expect("there").contains("<svg"));
 }
 
+/// Two results in one file would be one: the other is written over.
+#[test]
+fn a_file_is_not_given_to_two_flags() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let sim = "sim -m smp-4p private --rounds 1";
+    for (line, flags) in [
+        (format!("{sim} --json=x.out --csv=./x.out"), "--json and --csv"),
+        (format!("{sim} --svg x.out --record x.out"), "--svg and --record"),
+        ("bench -m bitmap lmbench-read --json=x.out --csv=x.out".to_owned(), "--json and --csv"),
+        ("fit -m bitmap --data-out x.out --machine-out x.out".to_owned(), "--data-out and --machine-out"),
+    ] {
+        let output = ccnuma_in(folder.path(), &line);
+        let errors = common::said(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line}: {errors}");
+        assert!(
+            errors.contains(&format!("x.out: given to both {flags}; accepted: a file for each")),
+            "{line}: {errors}"
+        );
+        assert!(fs::read_dir(folder.path()).expect("a folder").next().is_none(), "{line}");
+    }
+    well(&ccnuma_in(folder.path(), &format!("{sim} --json=/dev/null --csv=/dev/null")));
+}
+
 /// Results that only another run could give again are kept; files that follow from them are replaced.
 #[test]
 fn results_of_an_earlier_run_are_kept() {

@@ -190,3 +190,16 @@ fn a_pool_without_pages_is_told_in_few_lines() {
     assert_eq!(output.status.code(), Some(1), "{errors}");
     assert!(errors.lines().count() <= 4 && errors.contains("16G"), "{errors}");
 }
+
+/// A path is any bytes; a name is text, and the error for one that is none shows it.
+#[test]
+fn arguments_that_are_not_utf8_are_named() {
+    let odd = OsStr::from_bytes(b"x\xff");
+    for (before, named) in [(&["fit"][..], "cannot be read"), (&["sim", "fft", "-m"], "not UTF-8; accepted: ")] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ccnuma"));
+        let output = command.args(before).arg(odd).output().expect("a command");
+        let errors = said(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{before:?}: {errors}");
+        assert!(errors.contains(named) && errors.starts_with("error: "), "{before:?}: {errors}");
+    }
+}

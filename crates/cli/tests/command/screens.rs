@@ -138,6 +138,27 @@ fn columns_that_are_left_out_can_be_had() {
     fits(line, 80, &chosen);
 }
 
+/// A column that no table has is refused where the tables are known before anything runs, and else noted beside the result.
+#[test]
+fn unknown_columns_are_told() {
+    for line in ["machines --columns foo", "sim --list --columns foo"] {
+        common::refused(line, &["--columns foo: no table has this column; accepted: "]);
+    }
+    common::refused(
+        "machines --columns machine,foo",
+        &["accepted: machine, cpus, processor, clock, l2-bus, l2, description"],
+    );
+    for line in ["sim -m smp-4p private --rounds 1", "bench -m smp-2p --iterations 1 lmbench-read"] {
+        let output = common::ccnuma(&format!("{line} --columns foo"));
+        let errors = common::said(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{line}: {errors}");
+        assert!(errors.contains("note: --columns foo: no table has this column; accepted: "), "{line}: {errors}");
+    }
+    // That of a table below the first.
+    let known = common::ccnuma("sim -m smp-4p private --rounds 1 --columns read-local,time");
+    assert!(known.stderr.is_empty(), "{}", common::said(&known.stderr));
+}
+
 #[test]
 fn colours_are_for_terminals_unless_they_are_asked_for() {
     let folder = folder();

@@ -89,6 +89,12 @@ impl Variations {
         self.changes.iter().fold(vec![name.to_owned()], changed)
     }
 
+    /// How many variations of a machine there are.
+    pub fn count(&self) -> usize {
+        let each = self.changes.iter().map(|(_, values)| values.len()).chain([self.protocols.len().max(1)]);
+        each.fold(1, usize::saturating_mul)
+    }
+
     /// The machine called `name` in all its variations, the protocol varying fastest. Its name does not tell the protocol.
     ///
     /// # Errors
@@ -116,6 +122,15 @@ fn or_default<T: Copy + Default>(values: &[T]) -> Vec<T> {
 }
 
 impl Sweep {
+    /// How many simulations there are.
+    pub fn count(&self) -> usize {
+        let Self { machines, variations, programs, parameters, cpus, seeds, .. } = self;
+        let Variations { schedulers, barriers, locks, .. } = variations;
+        let values = parameters.iter().map(|(_, values)| values.len());
+        let others = [cpus.len(), seeds.len(), schedulers.len(), barriers.len(), locks.len()].map(|count| count.max(1));
+        [machines.len(), programs.len()].into_iter().chain(values).chain(others).fold(1, usize::saturating_mul)
+    }
+
     /// The simulations, checked: those that differ only in machine and protocol follow each other.
     ///
     /// # Errors
@@ -194,6 +209,19 @@ mod tests {
             programs: vec!["migratory".into(), "uniform".into()],
             ..Sweep::default()
         }
+    }
+
+    #[test]
+    fn runs_are_counted_before_they_are_made() {
+        let mut sweep = Sweep { cpus: vec![1, 2], seeds: vec![1, 2, 3], ..sweep() };
+        sweep.parameters.push(("rounds".into(), vec![1, 2]));
+        sweep.programs.truncate(1);
+        sweep.variations.add("barrier", &["llsc".into(), "ideal".into()]).expect("barriers");
+        assert_eq!(sweep.count(), sweep.simulations().expect("they fit").len());
+        let mut variations = Variations::default();
+        variations.add("tlb.miss_ns", &["1".into(), "2".into(), "3".into()]).expect("a key");
+        variations.add("protocol", &["hybrid".into(), "bit-vector".into()]).expect("protocols");
+        assert_eq!(variations.count(), variations.of("flash-4p").expect("machines").len());
     }
 
     #[test]

@@ -43,6 +43,9 @@ pub(super) fn study(blocks: &[Block], folder: &Path, software: &str) -> Result<S
     Ok(Study { machines: machines.cloned().collect(), remarks: remarks.into_iter().collect(), runs })
 }
 
+/// The most runs of a study, which are all held in memory.
+const MOST_RUNS: usize = 100_000;
+
 struct Expansion<'a> {
     folder: &'a Path,
     software: &'a str,
@@ -77,6 +80,7 @@ impl Expansion<'_> {
             let (name, content) = self.program(program)?;
             let parameters = values_of(&program.parameters).into_iter().chain(parameters.iter().cloned()).collect();
             let sweep = Sweep { programs: vec![name], parameters, ..plain.clone() };
+            self.has_room(sweep.count(), at)?;
             for simulation in sweep.simulations().map_err(|error| refused(place_of(&error, block, at), error))? {
                 self.remarks.extend(simulation.workload().remarks());
                 self.runs.push(self.simulation(simulation, detail, content.as_deref()));
@@ -144,6 +148,7 @@ impl Expansion<'_> {
         settings.lines = block.lines;
         let scope = SuiteScope { nodes_per_distance: block.nodes_per_distance, ..SuiteScope::whole(settings) };
         let plans = suite.plans(&layout, &scope).map_err(|error| refused(at, error))?;
+        self.has_room(plans.len().saturating_mul(block.seeds.len()), at)?;
         for plan in plans {
             for &seed in &block.seeds {
                 // All fields of a plan stand in its words for programmers.
@@ -181,6 +186,15 @@ impl Expansion<'_> {
         Ok(())
     }
 
+    /// Refuses so many more runs where a study would have too many, before they are made.
+    fn has_room(&self, more: usize, at: &Place) -> Result<(), StudyError> {
+        let all = self.runs.len().saturating_add(more);
+        if all <= MOST_RUNS {
+            return Ok(());
+        }
+        Err(refused(at, format!("{all} runs so far; accepted: up to {MOST_RUNS} runs in a study")))
+    }
+
     /// The machines in all their variations.
     fn machines(
         &self,
@@ -193,6 +207,9 @@ impl Expansion<'_> {
                 let added = variations.add(key, std::slice::from_ref(&each.value));
                 added.map_err(|error| refused(&each.at, error))?;
             }
+        }
+        if let Some(first) = names.first() {
+            self.has_room(names.len().saturating_mul(variations.count()), &first.at)?;
         }
         let mut machines = Vec::new();
         for named in names {

@@ -30,10 +30,13 @@ pub struct MergedRun {
     pub text: String,
 }
 
+/// The fault of records under the key of a run that did not write them.
+const OF_ANOTHER: &str = "the records are not those of the run with this key";
+
 /// The records of the runs of `study` that are done in `store`.
 ///
 /// # Errors
-/// When they cannot be read.
+/// When they cannot be read, or are those of another run.
 pub fn merge(study: &Study, store: &Store) -> Result<Merged, StoreError> {
     let mut merged = Merged::default();
     for (place, run) in study.runs.iter().enumerate() {
@@ -43,12 +46,20 @@ pub fn merge(study: &Study, store: &Store) -> Result<Merged, StoreError> {
         };
         let wrong = |error: record::ReadError| store.no_records(run.key, error);
         match &run.task {
-            Task::Simulation { .. } => {
+            Task::Simulation { simulation, .. } => {
                 let rows = record::read::<SimulationRow>(&text).map_err(wrong)?.rows;
+                if !matches!(rows.as_slice(), [(row, _)] if row.identity() == simulation.identity()) {
+                    return Err(store.no_records(run.key, OF_ANOTHER));
+                }
                 merged.simulations.extend(rows.into_iter().map(|(row, _)| row));
             }
-            Task::Plan { .. } => {
+            Task::Plan { description, plan, .. } => {
                 let rows = record::read::<Record>(&text).map_err(wrong)?.rows;
+                let (machine, experiment) = (&description.name, plan.experiment.to_string());
+                let has_own = rows.iter().any(|(row, _)| row.experiment == experiment);
+                if !has_own || rows.iter().any(|(row, _)| row.machine != *machine) {
+                    return Err(store.no_records(run.key, OF_ANOTHER));
+                }
                 merged.measurements.extend(rows.into_iter().map(|(row, _)| row));
             }
         }

@@ -1,7 +1,7 @@
 //! The directory of a sweep: records by the keys of runs, and claims, so that any number of processes can work on it at once.
 //!
 //! Records of a run are written aside and renamed to `runs/KEY.jsonl`: such a file is there whole or not at all, and a run whose
-//! file is there is done. A process that runs something holds a lock (`flock`) on `claims/KEY`, which the kernel releases when the
+//! file is there, and not empty, is done. A process that runs something holds a lock (`flock`) on `claims/KEY`, which the kernel releases when the
 //! process ends, whatever ends it: an abandoned claim is none.
 
 use std::collections::HashSet;
@@ -126,7 +126,7 @@ impl Store {
 
     /// Whether the run of this key is done.
     pub fn is_done(&self, key: RunKey) -> bool {
-        self.records(key).exists()
+        is_written(&self.records(key))
     }
 
     /// The keys of runs that are done.
@@ -135,7 +135,8 @@ impl Store {
     /// When the directory cannot be read.
     pub fn done(&self) -> Result<HashSet<RunKey>, StoreError> {
         let names = names(&self.runs())?;
-        Ok(names.iter().filter_map(|name| RunKey::parse(name.strip_suffix(ENDING)?)).collect())
+        let done = names.iter().filter_map(|name| RunKey::parse(name.strip_suffix(ENDING)?));
+        Ok(done.filter(|key| self.is_done(*key)).collect())
     }
 
     /// The keys of runs that some process has claimed now.
@@ -215,7 +216,7 @@ impl Store {
     pub fn text(&self, key: RunKey) -> Result<Option<String>, StoreError> {
         let path = self.records(key);
         match input::text(&path, input::HELD) {
-            Ok(text) => Ok(Some(text)),
+            Ok(text) => Ok(Some(text).filter(|text| !text.is_empty())),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(at(&path, "read")(error)),
         }
@@ -255,6 +256,11 @@ impl Claim {
         drop(file);
         Ok(())
     }
+}
+
+/// Whether a file has content: one that a full disk has left empty is no result.
+fn is_written(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|file| file.len() > 0)
 }
 
 /// The names of the files in a folder; none if there is no such folder.
@@ -316,6 +322,18 @@ mod tests {
         assert_eq!(one.done().expect("readable"), [key].into());
         let text = one.text(key).expect("readable").expect("done");
         assert!(text.ends_with('\n') && text.contains("\"program\":\"fft\""), "{text}");
+    }
+
+    #[test]
+    fn an_empty_file_is_no_result() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = store(folder.path());
+        let key = RunKey::new("1.0", "fft");
+        fs::write(store.records(key), "").expect("written");
+        assert!(store.done().expect("readable").is_empty() && store.text(key).expect("readable").is_none());
+        let claim = claimed(&store, key).expect("it is not done");
+        store.keep(claim, &records()).expect("writable");
+        assert!(store.is_done(key) && store.text(key).expect("readable").is_some());
     }
 
     #[test]

@@ -110,6 +110,12 @@ fn all_that_are_accepted_run(machines: &[(String, &str)]) -> usize {
     accepted
 }
 
+/// The name of a machine with another value of a key, in place of one that the name tells.
+fn with(machine: &str, key: &str, value: &str) -> String {
+    let others = machine.split('+').filter(|change| change.split_once('=').is_none_or(|(known, _)| known != key));
+    variant::with(&others.collect::<Vec<_>>().join("+"), key, value)
+}
+
 /// Whether a machine's search varies a key.
 fn varies(tables: &[&str], key: &str) -> bool {
     tables.is_empty() || key.split_once('.').is_some_and(|(table, _)| tables.contains(&table))
@@ -120,7 +126,7 @@ fn singles() -> Vec<(String, &'static str)> {
     let of = |(machine, tables): (&'static str, &'static [&'static str])| {
         let varied = extremes().filter(move |(key, _)| varies(tables, key));
         varied.flat_map(move |(key, values)| {
-            let named = move |value: String| (variant::with(machine, key, value.trim_matches('"')), key);
+            let named = move |value: String| (with(machine, key, value.trim_matches('"')), key);
             values.into_iter().map(named)
         })
     };
@@ -137,9 +143,9 @@ fn pairs(wanted: usize) -> Vec<(String, &'static str)> {
         let of_machine: Vec<_> = all.iter().filter(|(key, _)| varies(tables, key)).collect();
         let count = of_machine.len();
         let (first, second) = (of_machine[number * 97 % count], of_machine[(number * 89 + number / count + 1) % count]);
-        let machine = variant::with(machine, first.0, first.1.trim_matches('"'));
+        let machine = with(machine, first.0, first.1.trim_matches('"'));
         let scheduled = [first.0, second.0].into_iter().find(|key| key.starts_with("scheduler."));
-        (variant::with(&machine, second.0, second.1.trim_matches('"')), scheduled.unwrap_or(first.0))
+        (with(&machine, second.0, second.1.trim_matches('"')), scheduled.unwrap_or(first.0))
     };
     (0..wanted).map(pair).collect()
 }

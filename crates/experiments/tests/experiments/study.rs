@@ -100,6 +100,45 @@ fn recordings_are_known_by_their_content() {
 }
 
 #[test]
+fn a_study_of_too_many_runs_is_refused_before_they_are_made() {
+    for text in [
+        "[sim]\nmachines = \"flash-4p\"\nprograms = \"migratory\"\nseeds = \"0..1000000\"\n",
+        "[bench]\nmachines = \"flash-4p\"\nseeds = \"0..1000000\"\n",
+    ] {
+        let folder = written(text);
+        let read = Study::read(&folder.path().join("study.toml"), "1.0");
+        let message = read.err().expect("too many").to_string();
+        assert!(message.ends_with(" runs so far; accepted: up to 100000 runs in a study"), "{message}");
+    }
+}
+
+/// What a run has not written is not taken for its result: nothing, and what another run has written.
+#[test]
+fn records_of_another_run_are_an_error() {
+    let folder = written(
+        "[[sim]]\nmachines = \"flash-4p\"\nprograms = \"migratory\"\ncpus = [1, 2]\n\
+         [[bench]]\nmachines = [\"flash-4p\", \"flash-8p\"]\nlines = 64\niterations = 1\n",
+    );
+    let study = read(folder.path(), "1.0");
+    let results = folder.path().join("results");
+    let store = Store::open(&results, Provenance::of_software("1.0", None)).expect("made");
+    let places: Vec<usize> = (0..study.runs.len()).collect();
+    work_off(&study, &store, &places, true, |_| {}).expect("all done");
+    let of = |place: usize| results.join(format!("runs/{}.jsonl", study.runs[place].key));
+    let last = study.runs.len() - 1;
+    for (place, other) in [(0, 1), (2, last)] {
+        let own = fs::read(of(place)).expect("there");
+        fs::write(of(place), "").expect("written");
+        assert_eq!(merge(&study, &store).expect("readable").missing, 1);
+        fs::copy(of(other), of(place)).expect("copied");
+        let message = merge(&study, &store).err().expect("another's").to_string();
+        assert!(message.contains("the records are not those of the run with this key; accepted: "), "{message}");
+        fs::write(of(place), own).expect("written");
+    }
+    assert_eq!(merge(&study, &store).expect("readable").missing, 0);
+}
+
+#[test]
 fn the_table_is_read_back_as_it_was_written() {
     let folder = written(STUDY);
     let study = read(folder.path(), "1.0 abc");

@@ -142,6 +142,19 @@ fn paired(bridges: &[Vec<StopId>]) -> Result<Vec<[StopId; 2]>, LayoutError> {
     }
 }
 
+/// A socket has cores, slices of the third level and memory.
+fn lacking(cores: usize, slices: usize, memories: usize) -> Result<(), LayoutError> {
+    let parts = [
+        ("cores", cores, "a stop C"),
+        ("slices", slices, "a stop C or S"),
+        ("memory controllers", memories, "a stop M"),
+    ];
+    match parts.into_iter().find(|(_, number, _)| *number == 0) {
+        Some((what, _, stop)) => Err(LayoutError::new("layout", format!("it has no {what}"), stop)),
+        None => Ok(()),
+    }
+}
+
 /// The parts make equal clusters and equal nodes.
 fn counts(package: &Package, spec: &ServerSpec, clusters: usize) -> Result<(), LayoutError> {
     let (cores, slices, memories) = (package.cores.len(), package.slices.len(), package.memories.len());
@@ -161,15 +174,16 @@ fn counts(package: &Package, spec: &ServerSpec, clusters: usize) -> Result<(), L
         let reason = format!("the layout has {clusters} core clusters");
         return Err(LayoutError::new("clusters_per_socket", reason, clusters.to_string()));
     }
+    lacking(cores, slices, memories)?;
     for (what, number) in [("cores", cores), ("slices", slices)] {
-        if number == 0 || !number.is_multiple_of(wanted) {
+        if !number.is_multiple_of(wanted) {
             let reason = format!("{number} {what} do not make {wanted} equal core clusters");
             return Err(LayoutError::new("clusters_per_socket", reason, format!("a divisor of {number}")));
         }
     }
     let nodes = spec.nodes_per_socket as usize;
     for (what, number) in [("cores", cores), ("memory controllers", memories)] {
-        if number == 0 || !number.is_multiple_of(nodes) {
+        if !number.is_multiple_of(nodes) {
             let reason = format!("{number} {what} do not make {nodes} equal nodes");
             return Err(LayoutError::new("nodes_per_socket", reason, format!("a divisor of {number}")));
         }

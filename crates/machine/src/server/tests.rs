@@ -109,10 +109,12 @@ fn layouts_that_make_no_network_are_refused() {
         (&["U C C M B", "C C"], "joins nothing"),
         (&["U C Q M"], "spelled Q"),
         (&["U K M"], "only an I/O die"),
+        (&["U C C"], "no memory controllers"),
+        (&["U S M"], "no cores"),
     ] {
         let layout = layout.iter().map(|&row| row.to_owned()).collect();
         let spec = ServerSpec { layout, ..spec.clone() };
         let error = Package::new(&spec).expect_err(reason);
-        assert!(error.reason.contains(reason), "{error:?}");
+        assert!(error.reason.contains(reason) && error.key == "layout", "{error:?}");
     }
 }

@@ -14,7 +14,7 @@ use report::View;
 use units::{CpuId, Duration, NodeId};
 
 use crate::failure::Failure;
-use crate::output::OutputFlags;
+use crate::output::{OutputFlags, note_unknown_column};
 use crate::platform::{Machine, MachineFlag};
 pub use flags::ThoroughnessFlags;
 use flags::{ArrayFlags, HostFlags, RestartFlags};
@@ -93,6 +93,7 @@ pub struct BenchCommand {
 fn tables(title: &str, records: &[Record], view: &View) -> String {
     let levels = experiments::fitting::levels_in_words(records);
     let tables = report::series_tables(title, records, &levels, view);
+    note_unknown_column(view, &tables);
     let mut shown: Vec<String> = tables.iter().map(|table| table.shown(view)).collect();
     shown.extend(experiments::fitting::pairs_in_words(records).map(|words| report::paragraph(&words, view)));
     shown.join("\n")

@@ -8,7 +8,7 @@ use record::Record;
 
 use super::BenchCommand;
 use crate::failure::Failure;
-use crate::output::{Output, print};
+use crate::output::{Output, note_unknown_column, print};
 use crate::progress;
 
 impl BenchCommand {
@@ -26,7 +26,11 @@ impl BenchCommand {
         let (title, view) = (&machine.description.title, self.output.view());
         if !self.experiments.is_empty() {
             let plans = self.plans(&layout, &scope.settings)?;
-            let table = |records: &[Record], _: Vec<_>| print(report::measurements(title, records).shown(&view));
+            let table = |records: &[Record], _: Vec<_>| {
+                let table = report::measurements(title, records);
+                note_unknown_column(&view, [&table]);
+                print(table.shown(&view))
+            };
             return self.measure(machine, &plans, table);
         }
         self.refuse_placement()?;

@@ -13,13 +13,13 @@ use std::sync::LazyLock;
 use clap::{Args, Parser};
 use experiments::{Detail, Processors, Simulation, Sweep, Variations, description_row, parallel};
 use record::{ProgramRow, SimulationRow};
-use report::View;
+use report::{Table, View};
 use workloads::Workload;
 
 use crate::arguments;
 use crate::failure::{self, Failure};
 use crate::interruption;
-use crate::output::{Kind, Output, OutputFlags, Whole, print};
+use crate::output::{Kind, Output, OutputFlags, Whole, note_unknown_column, print};
 use crate::platform::MachinesFlag;
 use crate::progress;
 use flags::{ParameterFlags, Variation};
@@ -176,6 +176,7 @@ impl SimCommand {
 
     /// The runs that are asked for.
     fn sweep(&self) -> Result<Sweep, Failure> {
+        self.own.refuse()?;
         let variations = self.variations()?;
         Ok(Sweep {
             machines: self.machines.varied(&variations)?,
@@ -214,11 +215,13 @@ impl SimCommand {
     }
 
     fn list_programs(&self) -> Result<(), Failure> {
-        let mut output: Output<ProgramRow> = self.output.open()?;
         let rows: Vec<_> = Workload::all().iter().flat_map(experiments::program_rows).collect();
+        let table = report::programs(&rows);
+        self.output.check_columns([&table])?;
+        let mut output: Output<ProgramRow> = self.output.open()?;
         rows.iter().try_for_each(|row| output.write(row))?;
         if output.wants_table() {
-            print(report::programs(&rows).shown(&self.output.view()))?;
+            print(table.shown(&self.output.view()))?;
         }
         output.finish()
     }
@@ -278,11 +281,24 @@ struct Single {
 
 /// Prints what came out: a line a run, where the time went, speedups if there are any, and the parts if `stats` says so.
 pub(super) fn print_tables(rows: &[SimulationRow], stats: bool, view: &View) -> Result<(), Failure> {
-    print(report::simulations("", rows).shown(view))?;
-    let tables = report::time_split(rows).into_iter().chain(report::speedups(rows));
-    let tables = tables.chain(rows.iter().filter_map(report::regions));
-    for table in tables.chain(rows.iter().filter(|_| stats).flat_map(report::simulation_statistics)) {
-        print(format!("\n{}", table.shown(view)))?;
+    let tables = tables(rows, stats);
+    note_unknown_column(view, &tables);
+    print_one_by_one(&tables, view)
+}
+
+/// The tables of what came out, those of the parts among them if `stats` says so.
+pub(super) fn tables(rows: &[SimulationRow], stats: bool) -> Vec<Table> {
+    let mut tables = vec![report::simulations("", rows)];
+    tables.extend(report::time_split(rows).into_iter().chain(report::speedups(rows)));
+    tables.extend(rows.iter().filter_map(report::regions));
+    tables.extend(rows.iter().filter(|_| stats).flat_map(report::simulation_statistics));
+    tables
+}
+
+/// Prints tables, each after an empty line but the first.
+pub(super) fn print_one_by_one(tables: &[Table], view: &View) -> Result<(), Failure> {
+    for (number, table) in tables.iter().enumerate() {
+        print(format!("{}{}", if number > 0 { "\n" } else { "" }, table.shown(view)))?;
     }
     Ok(())
 }

@@ -23,21 +23,22 @@ use crate::size::{Kib, Size};
 use crate::{progress, runtime};
 
 /// The flags that only programs of the user's own heed.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub struct OwnFlags {
     /// A program built with `ccnuma cc`, `cxx` or `fc`, and its arguments; {cpus} in them is replaced by the number of
     /// processors, as in ./fft -p{cpus}.
     #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["programs", "list", "resume"])]
     pub command: Vec<OsString>,
-    /// Instructions charged per reference of your own program where the compiler has not counted them.
-    #[arg(long, value_name = "N", default_value_t = 2)]
-    instructions: u32,
-    /// Default stack size of the threads of your own program, in KiB.
-    #[arg(long, value_name = "KIB", default_value = "8192")]
-    stack: Kib,
-    /// Simulated time without any store after which spinning threads of your own program count as deadlocked, in milliseconds.
-    #[arg(long, value_name = "MS", default_value_t = 1000)]
-    spin_limit: u64,
+    /// Instructions charged per reference of your own program where the compiler has not counted them [default: 2].
+    #[arg(long, value_name = "N")]
+    instructions: Option<u32>,
+    /// Default stack size of the threads of your own program, in KiB [default: 8192].
+    #[arg(long, value_name = "KIB")]
+    stack: Option<Kib>,
+    /// Simulated time without any store after which spinning threads of your own program count as deadlocked, in milliseconds
+    /// [default: 1000].
+    #[arg(long, value_name = "MS")]
+    spin_limit: Option<u64>,
     /// Time calls of your own program return this computer's time.
     #[arg(long)]
     host_time: bool,
@@ -134,20 +135,30 @@ pub struct Common {
     pub profile: Option<(ProfileRequest, PathBuf)>,
 }
 
-impl Default for OwnFlags {
-    fn default() -> Self {
-        Self {
-            command: Vec::new(),
-            instructions: 2,
-            stack: Size(Bytes::from_kib(8192)),
-            spin_limit: 1000,
-            host_time: false,
-            no_caches: false,
-        }
-    }
-}
+/// The values of flags that are not given.
+const INSTRUCTIONS: u32 = 2;
+const STACK: Kib = Size(Bytes::from_kib(8192));
+const SPIN_LIMIT_MS: u64 = 1000;
 
 impl OwnFlags {
+    /// Refuses the flags of a program of the user's own where a built-in one runs.
+    ///
+    /// # Errors
+    /// When one was given.
+    pub fn refuse(&self) -> Result<(), Failure> {
+        let given = [
+            ("--instructions", self.instructions.is_some()),
+            ("--stack", self.stack.is_some()),
+            ("--spin-limit", self.spin_limit.is_some()),
+            ("--host-time", self.host_time),
+            ("--no-caches", self.no_caches),
+        ];
+        match given.into_iter().find(|(_, given)| *given) {
+            Some((flag, _)) => Err(Failure::input(format!("{flag}: applies to your own program after --"))),
+            None => Ok(()),
+        }
+    }
+
     /// The program, once it is known that it can be run on each machine, on each number of processors.
     ///
     /// # Errors
@@ -279,9 +290,9 @@ impl OwnFlags {
             lock_step: false,
             no_caches: self.no_caches,
             host_time: self.host_time,
-            instructions: self.instructions,
-            spin_limit_ms: self.spin_limit,
-            stack: self.stack.0.0,
+            instructions: self.instructions.unwrap_or(INSTRUCTIONS),
+            spin_limit_ms: self.spin_limit.unwrap_or(SPIN_LIMIT_MS),
+            stack: self.stack.unwrap_or(STACK).0.0,
             record: common.record.clone(),
             profile: common.profile.clone(),
             relocation: Relocation::default(),
