@@ -1,7 +1,7 @@
 //! Whether the machine that was described from a fit behaves like the one that was measured: the described machine is simulated on the
 //! same plans, and compared level by level.
 
-use bench::{BenchError, Experiment, ListOrder, Placement, Plan, Platform, Settings, SimulatedPlatform, State};
+use bench::{BenchError, Experiment, Placement, Plan, Platform, Settings, SimulatedPlatform, State};
 use fit::HostFindings;
 use fit::caches::{ListLevel, levels_of_lists};
 use machine::Description;
@@ -11,7 +11,6 @@ use units::{Bytes, CpuId, Duration, NodeId};
 use super::findings::latency;
 use super::list::List;
 use super::probe::LISTS_BEYOND_CACHES;
-use super::repeated::Circumstances;
 use crate::error::ExperimentError;
 use crate::parallel;
 
@@ -99,9 +98,8 @@ pub fn compare(
     records: &[Record],
     caches: Option<usize>,
 ) -> Result<Vec<Comparison>, ExperimentError> {
-    let (lists, orders): (Vec<List>, Vec<ListOrder>) =
-        List::dense(records).into_iter().map(|(index, list)| (list, Circumstances::of(&records[index]).order)).unzip();
-    let simulated = simulated_lists(description, &lists, &orders)?;
+    let lists: Vec<List> = List::dense(records).into_iter().map(|(_, list)| list).collect();
+    let simulated = simulated_lists(description, &lists)?;
     let measured: Vec<(Bytes, f64)> = lists.iter().map(|list| (list.extent, list.ns)).collect();
     let cycle_ns = 1e3 / findings.clock_mhz;
     let mut rows = levels(&levels_of_lists(&measured, caches), &levels_of_lists(&simulated, caches), cycle_ns);
@@ -134,26 +132,22 @@ fn time(name: String, measured: f64, simulated: Option<f64>, cycle_ns: f64) -> C
 
 /// The lists on the described machine, each in its order, up to well beyond its last cache. What was measured on pages that spare
 /// translation is simulated without it, too.
-fn simulated_lists(
-    description: &Description,
-    lists: &[List],
-    orders: &[ListOrder],
-) -> Result<Vec<(Bytes, f64)>, ExperimentError> {
+fn simulated_lists(description: &Description, lists: &[List]) -> Result<Vec<(Bytes, f64)>, ExperimentError> {
     let mut machine = description.clone();
     if lists.iter().any(|list| list.pages.as_deref().is_some_and(|pages| pages != "base")) {
         machine.tlb.miss = Duration::ZERO;
     }
     let most = Bytes(LISTS_BEYOND_CACHES * machine.coherent_cache().size.0);
-    let lists: Vec<_> = lists.iter().zip(orders).filter(|(list, _)| list.extent <= most).collect();
-    let work = |&(list, &order): &(&List, &ListOrder)| -> Result<f64, BenchError> {
-        let mut platform = SimulatedPlatform::new(machine.clone(), sim::Options::default())?.in_order(order);
+    let lists: Vec<&List> = lists.iter().filter(|list| list.extent <= most).collect();
+    let work = |list: &&List| -> Result<f64, BenchError> {
+        let mut platform = SimulatedPlatform::new(machine.clone(), sim::Options::default())?.in_order(list.order);
         let settings = Settings { array: list.extent, stride: list.stride, iterations: 1, ..Settings::simulated() };
         let placement = Placement::new(NodeId(0), CpuId(0), None);
         Ok(Plan::new(Experiment::AreaRead, State::Uown, placement, settings).run(&mut platform)?.record.headline())
     };
     let mut found = Vec::new();
     let keep = |index: usize, ns: Result<f64, BenchError>| -> Result<(), ExperimentError> {
-        found.push((lists[index].0.extent, ns?));
+        found.push((lists[index].extent, ns?));
         Ok(())
     };
     parallel::in_order(&lists, work, |_| (), keep)?;

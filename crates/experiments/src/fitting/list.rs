@@ -1,8 +1,10 @@
 //! A list that was walked from end to end, as a record tells of it.
 
-use bench::Experiment;
+use bench::{Experiment, ListOrder};
 use record::Record;
 use units::Bytes;
+
+use super::repeated::Circumstances;
 
 /// The part of a private cache that a list fills at most: beyond, its pages may meet in some sets.
 pub(super) const FILLED: f64 = 0.5;
@@ -16,6 +18,8 @@ pub(super) struct List {
     pub(super) stride: Bytes,
     /// The pages that were asked for; `None` where a machine has but one kind.
     pub(super) pages: Option<String>,
+    /// The order in which they were loaded.
+    pub(super) order: ListOrder,
     /// The time of a load, in nanoseconds: the least of all samples. What disturbs a sample adds to it, and on a computer that
     /// others use disturbs most of them.
     pub(super) ns: f64,
@@ -31,6 +35,7 @@ impl List {
             extent,
             stride,
             pages: conditions.pages_asked.clone(),
+            order: Circumstances::of(record).order,
             ns: record.headline(),
         })
     }
