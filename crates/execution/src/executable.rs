@@ -75,6 +75,17 @@ impl Executable {
         }
     }
 
+    /// Whether parameters that speak of threads can be had on so many.
+    ///
+    /// # Errors
+    /// The first that cannot.
+    pub fn check_threads(&self, threads: usize) -> Result<(), ExecutableError> {
+        match self {
+            Self::BuiltIn(compiled) => Ok(compiled.check_threads(threads)?),
+            Self::Replay(_) => Ok(()),
+        }
+    }
+
     /// How many threads it has, if that is not for the user to say.
     pub fn threads(&self) -> Option<usize> {
         match self {

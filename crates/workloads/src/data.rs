@@ -24,7 +24,7 @@ pub enum DataKind {
 
 /// Data among the parameters of a program, by their digest.
 const fn parameter(name: &'static str, meaning: &'static str) -> Parameter {
-    Parameter { name, meaning, default: 0, least: 0, most: u64::MAX, powers_of: None }
+    Parameter { name, meaning, default: 0, least: 0, most: u64::MAX, powers_of: None, below_threads: None }
 }
 
 static MATRIX: Parameter = parameter("matrix", "Digest of the matrix that is factored in place of the mesh's");

@@ -23,6 +23,9 @@ pub struct Parameter {
     pub most: u64,
     /// If there is such a number: only its powers are accepted.
     pub powers_of: Option<u64>,
+    /// If it says how many of a program's threads, or which: by how much the largest accepted value is below their number. The
+    /// default is accepted on any number of threads.
+    pub below_threads: Option<u64>,
 }
 
 /// Values for some of a program's parameters, by name.
@@ -141,6 +144,18 @@ pub enum ParameterError {
         /// The parameter.
         parameter: Parameter,
     },
+    /// The program has too few threads for the value.
+    #[error("--{} {value}: out of range for {program} on {threads} threads; accepted: {}", .parameter.name, .parameter.range_on(*.threads))]
+    BeyondThreads {
+        /// The program.
+        program: &'static str,
+        /// The value.
+        value: u64,
+        /// The parameter.
+        parameter: Parameter,
+        /// How many threads there are.
+        threads: usize,
+    },
 }
 
 impl Parameter {
@@ -150,11 +165,41 @@ impl Parameter {
         (self.least..=self.most).contains(&value) && self.powers_of.is_none_or(is_power)
     }
 
+    /// Whether it may have a value that it [`accepts`](Self::accepts) in a program of so many threads.
+    fn accepts_on(&self, threads: usize, value: u64) -> bool {
+        value == self.default || self.most_on(threads).is_none_or(|most| value <= most)
+    }
+
+    /// The largest value in a program of so many threads, if that depends on them.
+    fn most_on(&self, threads: usize) -> Option<u64> {
+        self.below_threads.map(|less| (threads as u64).saturating_sub(less).min(self.most))
+    }
+
+    /// The accepted values in a program of so many threads, in words.
+    fn range_on(&self, threads: usize) -> String {
+        let most = self.most_on(threads).unwrap_or(self.most);
+        let range = if most > self.least { format!("{} to {most}", self.least) } else { most.to_string() };
+        if self.default > most { format!("{range}, and the default, {}", self.default) } else { range }
+    }
+
     /// The accepted values, in words.
     pub fn range(&self) -> impl fmt::Display + use<> {
         let Self { least, most, .. } = self;
         self.powers_of
             .map_or_else(|| format!("{least} to {most}"), |base| format!("{least} to {most}, powers of {base}"))
+    }
+}
+
+/// Whether the values of a program's parameters can be had on so many threads.
+pub(crate) fn check_threads<'a>(
+    program: &'static str,
+    parameters: impl IntoIterator<Item = (&'a Parameter, u64)>,
+    threads: usize,
+) -> Result<(), ParameterError> {
+    let mut parameters = parameters.into_iter();
+    match parameters.find(|(parameter, value)| !parameter.accepts_on(threads, *value)) {
+        Some((&parameter, value)) => Err(ParameterError::BeyondThreads { program, value, parameter, threads }),
+        None => Ok(()),
     }
 }
 
@@ -186,11 +231,11 @@ pub trait Declared: Sized {
 }
 
 /// Declares a program: the structure of its parameters, with default and range, and what is known of it by name. `powers of`
-/// a number after a range narrows it to those. `fitted to` lists the published figures that decided constants of the program. `of` a kind of
+/// a number after a range narrows it to those, and `within threads - N` to at most so many less than there are threads. `fitted to` lists the published figures that decided constants of the program. `of` a kind of
 /// data lets it work on such data in place of its own.
 macro_rules! program {
     ($(#[$doc:meta])* $type:ident is $name:literal: $summary:literal $(, fitted to [$($figure:literal),*])? $(, of $data:ident: $kind:ident)? {
-        $(#[doc = $meaning:literal] $field:ident: $default:expr, $least:literal to $most:expr $(, powers of $base:literal)?;)*
+        $(#[doc = $meaning:literal] $field:ident: $default:expr, $least:literal to $most:expr $(, powers of $base:literal)? $(, within threads - $less:literal)?;)*
     }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -213,6 +258,7 @@ macro_rules! program {
                 least: $least,
                 most: $most,
                 powers_of: { const BASE: &[u64] = &[$($base)?]; BASE.first().copied() },
+                below_threads: { const LESS: &[u64] = &[$($less)?]; LESS.first().copied() },
             },)*];
 
             fn with(settings: &$crate::Settings) -> Self {

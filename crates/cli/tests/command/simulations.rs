@@ -50,7 +50,7 @@ fn equal_seeds_give_equal_bytes_and_others_do_not() {
 #[test]
 fn every_combination_is_a_run_and_a_line() {
     let line =
-        "sim -m origin2000-r12k-300-4p -m bitmap producer-consumer --readers 0,1,3 --cpus 2,4 --rounds 2 --lines 8";
+        "sim -m origin2000-r12k-300-4p -m bitmap producer-consumer --readers 0,1,2 --cpus 3,4 --rounds 2 --lines 8";
     let rows = records(&printed(&format!("{line} --json")));
     let of = |row: &Value| {
         let readers = row["parameters"]["readers"].as_u64().expect("a number");
@@ -58,12 +58,12 @@ fn every_combination_is_a_run_and_a_line() {
     };
     let found: Vec<_> = rows.iter().map(of).collect();
     assert_eq!(found.len(), 12);
-    assert_eq!(found[0], (0, 2, "origin2000-r12k-300-4p".into()));
-    assert_eq!(found[1], (0, 2, "bitmap".into()));
+    assert_eq!(found[0], (0, 3, "origin2000-r12k-300-4p".into()));
+    assert_eq!(found[1], (0, 3, "bitmap".into()));
     assert_eq!(found[2].1, 4);
-    assert_eq!(found[11], (3, 4, "bitmap".into()));
+    assert_eq!(found[11], (2, 4, "bitmap".into()));
     let table = printed(line);
-    assert!(table.contains("readers=3") && !table.contains("rounds="), "{table}");
+    assert!(table.contains("readers=2") && !table.contains("rounds="), "{table}");
     // A line of figures for each run, and the titles of the time breakdown, the misses and the speedups.
     assert_eq!(table.lines().filter(|line| line.contains("producer-consumer")).count(), 12 + 3);
     let csv = printed(&format!("{line} --csv"));
@@ -124,6 +124,28 @@ fn protocols_are_compared_on_flash() {
     }
     let caches = |row: &Value| row["controllers"][0]["remote_access_cache"].is_null();
     assert!(caches(&rows[0]) && !caches(&rows[3]));
+}
+
+/// Parameters that speak of processors: none was bounded by those of the run. The defaults are for any number.
+#[test]
+fn parameters_beyond_the_processors_of_a_run_are_refused() {
+    let two = "-m xeon-8180-2s --cpus 2";
+    refused(
+        &format!("sim {two} producer-consumer --readers 99"),
+        &["--readers 99", "on 2 threads", "accepted: 0 to 1"],
+    );
+    refused(&format!("sim {two} private --distance 2"), &["--distance 2", "private on 2 threads", "accepted: 0 to 1"]);
+    refused(&format!("sim {two} hot-spot --target 2"), &["--target 2", "hot-spot on 2 threads", "accepted: 0 to 1"]);
+    refused(
+        &format!("sim {two} wide-read-sharing --readers 3"),
+        &["--readers 3", "wide-read-sharing on 2 threads", "accepted: 1 to 2, and the default, 512"],
+    );
+    let several = "sim -m flash-4p producer-consumer --cpus 2,4 --readers 1,3";
+    refused(several, &["--readers 3", "producer-consumer on 2 threads", "accepted: 0 to 1"]);
+    refused("run -m flash-4p -- private --distance 4", &["--distance 4", "private on 4 threads", "accepted: 0 to 3"]);
+    refused("diagnose -m flash-4p private --distance 4", &["--distance 4", "private on 4 threads"]);
+    let rows = records(&printed("sim -m flash-4p wide-read-sharing producer-consumer --cpus 1,4 --rounds 1 --json"));
+    assert_eq!(rows.len(), 4);
 }
 
 /// Only the places of the lines differ: nothing is shared, and the far ones take longer.

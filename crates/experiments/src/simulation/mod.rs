@@ -149,7 +149,7 @@ impl Simulation {
     /// Random choices of program and hardware follow from the seed of `options`.
     ///
     /// # Errors
-    /// When the machine has fewer processors, or too little memory on a node.
+    /// When the machine has fewer processors or the program speaks of more, or a node has too little memory.
     pub fn new(
         description: Description,
         workload: impl Into<Executable>,
@@ -167,6 +167,7 @@ impl Simulation {
             let machine = description.name;
             return Err(ExperimentError::Processors { machine, asked: threads, most: processors });
         }
+        workload.check_threads(threads)?;
         let order = thread_order(&description, &topology, threads);
         let shape = Shape {
             homes: order.iter().filter_map(|&cpu| topology.node_of(cpu)).collect(),

@@ -8,7 +8,7 @@ use crate::program::{Program, RegionPlan, Shape, Wrong};
 use crate::random::Random;
 use crate::thread::Thread;
 
-use super::{MANY, MOST_WORK};
+use super::{ALL_OTHERS, MANY, MOST_WORK};
 
 program! {
     /// Each processor goes through lines of its own, most of them at its own node and some at the hot one: a master's, whose
@@ -28,8 +28,8 @@ program! {
         shared: 0, 0 to 100;
         /// Lines at the hot node that all read; each processor begins elsewhere.
         shared_lines: 1024, 1 to MANY;
-        /// The processor whose node is hot; past the last one the count begins again.
-        target: 0, 0 to 511;
+        /// The processor whose node is hot, counted from 0.
+        target: 0, 0 to ALL_OTHERS, within threads - 1;
         /// Share of the references to unshared lines that also store, in percent.
         writes: 0, 0 to 100;
         /// Cycles of work between two references.
@@ -103,7 +103,7 @@ impl Program for HotSpot {
     const REGIONS: &'static [&'static str] = &["local blocks", "hot blocks", "shared block"];
 
     fn regions(&self, shape: &Shape) -> Vec<RegionPlan> {
-        let target = shape.homes[self.target as usize % shape.threads()];
+        let target = shape.homes[self.target as usize];
         vec![
             self.local_blocks(shape).plan(shape.homes.iter().copied()),
             self.hot_blocks(shape).plan(shape.homes.iter().map(|_| target)),

@@ -19,7 +19,7 @@ program! {
         /// Share of the references that also store, in percent.
         writes: 0, 0 to 100;
         /// How many processors further on the lines have their home; 0 is local.
-        distance: 0, 0 to ALL_OTHERS;
+        distance: 0, 0 to ALL_OTHERS, within threads - 1;
         /// Cycles of work on a line after reading it.
         work: 20, 0 to MOST_WORK;
     }

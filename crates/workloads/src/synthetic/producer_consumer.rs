@@ -16,8 +16,8 @@ program! {
         lines: 64, 1 to MANY;
         /// How often they are produced.
         rounds: 16, 1 to MANY;
-        /// Readers of each line, at most all other processors.
-        readers: 1, 0 to ALL_OTHERS;
+        /// Readers of each line, at most all other processors; without another, none.
+        readers: 1, 0 to ALL_OTHERS, within threads - 1;
         /// Cycles of work on a line after reading it, or before writing it.
         work: 20, 0 to MOST_WORK;
     }

@@ -17,8 +17,8 @@ program! {
         lines: 256, 1 to 65_536;
         /// How often the region is read, and then updated.
         rounds: 16, 1 to MANY;
-        /// Processors that read, at most all.
-        readers: ALL, 1 to ALL;
+        /// Processors that read; the default is all.
+        readers: ALL, 1 to ALL, within threads - 0;
         /// Updates after each reading.
         updates: 16, 0 to MANY;
         /// Cycles of work on a line after reading it.

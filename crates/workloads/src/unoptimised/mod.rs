@@ -10,7 +10,7 @@ mod thread;
 pub use thread::{Frame, Unoptimised};
 
 use crate::blocks::Blocks;
-use crate::parameter::{Parameter, Settings};
+use crate::parameter::{Parameter, Settings, check_threads};
 use crate::program::{RegionPlan, Shape, Wrong};
 use crate::recording::{Record, RecordedRegion, Recording};
 use crate::registry::{ProgramError, Workload};
@@ -40,7 +40,7 @@ const FRAMES: &str = "private frames";
 const WORD: usize = 8;
 
 const fn parameter(name: &'static str, meaning: &'static str, default: u64, least: u64, most: u64) -> Parameter {
-    Parameter { name, meaning, default, least, most, powers_of: None }
+    Parameter { name, meaning, default, least, most, powers_of: None, below_threads: None }
 }
 
 impl Code {
@@ -109,6 +109,14 @@ impl Compiled {
         let program = Workload::new(name, &of_program)?;
         of_code.check(program.name(), &Code::PARAMETERS)?;
         Ok(Self { program, code: Code::with(&of_code) })
+    }
+
+    /// Whether parameters that speak of threads can be had on so many.
+    ///
+    /// # Errors
+    /// The first that cannot.
+    pub fn check_threads(&self, threads: usize) -> Result<(), ProgramError> {
+        Ok(check_threads(self.program.name(), self.program.parameters(), threads)?)
     }
 
     /// The parameters of the program, and those of its code unless that is plain, each with its value.
