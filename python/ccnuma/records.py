@@ -427,7 +427,7 @@ class DeadlockCheck(Record):
     deadlock: bool
     """Whether channels wait for each other in a circle."""
     machine: Optional[str]
-    """The machine, or none for a table of vector routes, which needs none."""
+    """The machine, or none for vector routes of no machine, which need none."""
     record: Literal['deadlock-check']
     """The kind of record."""
     table: str

@@ -195,7 +195,7 @@ impl Row for TopologyRow {
 /// One deadlock check of a routing table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DeadlockRow {
-    /// The machine, or none for a table of vector routes, which needs none.
+    /// The machine, or none for vector routes of no machine, which need none.
     pub machine: Option<String>,
     /// The file of the routing table, or `built-in` for the machine's own.
     pub table: String,

@@ -26,7 +26,8 @@ use crate::provenance;
   ccnuma topology -m stinger --check-deadlock        is the machine's routing deadlock-free?
   ccnuma topology -m flash-64p --check-deadlock      routing of requests, and of replies
   ccnuma topology -m arctic --check-deadlock my.txt  a table of yours (ROUTER NODE:PORT ..., one router per line;
-                                                     or SOURCE -> DESTINATION: ROUTER ..., one route per line)
+                                                     or SOURCE -> DESTINATION: ROUTER ..., one route per line, with
+                                                     or without a machine; neighbours need none)
 
 Exit code 1 if the routing can deadlock.")]
 pub struct TopologyCommand {
@@ -103,6 +104,14 @@ impl TopologyCommand {
         output.finish()
     }
 
+    /// The machine that vector routes are of, if one is asked for.
+    fn vector_machine(&self) -> Result<Option<Topology>, Failure> {
+        Ok(match self.machine.machine()? {
+            Machine::Host => None,
+            Machine::Simulated(machine) => Some(Topology::new(&machine.description)),
+        })
+    }
+
     fn check(&self, file: Option<&Path>) -> Result<bool, Failure> {
         let topology = || Ok::<_, Failure>(Topology::new(&self.machine.simulated("no routing table to check")?));
         let rows = match file {
@@ -113,9 +122,8 @@ impl TopologyCommand {
                     let problem = format!("cannot be read: {error}");
                     Failure::flag("--check-deadlock", &name, problem, "a file with a routing table")
                 })?;
-                // Vector routes name their routers themselves, so that they need no machine.
                 match text.contains("->") {
-                    true => vec![check_vector(&VectorRoutes::parse(&name, &text).map_err(Failure::input)?, &name)],
+                    true => vec![check_vector(self.vector_machine()?.as_ref(), &name, &text)?],
                     false => {
                         let topology = topology()?;
                         let table = RoutingTable::parse(&name, &text, &topology).map_err(Failure::input)?;
@@ -178,10 +186,15 @@ fn check_table(topology: &Topology, table: &RoutingTable, name: &str) -> Result<
     })
 }
 
-fn check_vector(routes: &VectorRoutes, name: &str) -> DeadlockRow {
+/// Vector routes name their routers themselves, so that they need no machine.
+fn check_vector(machine: Option<&Topology>, name: &str, text: &str) -> Result<DeadlockRow, Failure> {
+    let graph = machine.map(|topology| &**topology);
+    let routes = VectorRoutes::parse(name, text, graph).map_err(Failure::input)?;
+    routes.check_pairs(name, graph).map_err(Failure::input)?;
     let found = routes.find_cycle();
     let cycle = found.iter().flatten().map(|(from, to)| format!("router {from} -> router {to}"));
-    DeadlockRow { machine: None, table: name.to_owned(), deadlock: found.is_some(), cycle: cycle.collect() }
+    let machine = graph.map(|graph| graph.name().to_owned());
+    Ok(DeadlockRow { machine, table: name.to_owned(), deadlock: found.is_some(), cycle: cycle.collect() })
 }
 
 fn rows(topology: &Topology, with_routes: bool) -> Vec<TopologyRow> {

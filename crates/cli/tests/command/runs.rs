@@ -1,6 +1,9 @@
 //! Small runs that end well: what is printed, the fields of records, and that equal runs print equal bytes.
 
-use crate::common::{ccnuma, ccnuma_in, printed, said};
+use std::fs;
+use std::path::Path;
+
+use crate::common::{ccnuma, ccnuma_in, printed, refused, said};
 use serde_json::{Map, Value};
 
 /// The fields of each line, in order.
@@ -167,6 +170,24 @@ fn routing_tables_are_checked_for_deadlock() {
     let both =
         "built-in request routing of flash-64p: deadlock-free\nbuilt-in reply routing of flash-64p: deadlock-free\n";
     assert_eq!(printed("topology -m flash-64p --check-deadlock"), both);
+}
+
+/// Routes of routers that a machine has not, and pairs without a route, were passed over; so was the machine itself.
+#[test]
+fn vector_routes_must_be_of_the_machine_and_complete() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("vector-routes");
+    fs::create_dir_all(&folder).expect("a folder");
+    let path = folder.join("my.txt");
+    let check = |machine: &str, text: &str, parts: &[&str]| {
+        fs::write(&path, text).expect("written");
+        refused(&format!("topology {machine} --check-deadlock {}", path.display()), parts);
+    };
+    check("", "0 -> 1: 0\n2 -> 3: 2\n", &["my.txt", "no route from router 0 to router 2, nor for 7 other pairs"]);
+    let cube = "-m origin2000-r12k-300-32p";
+    check(cube, "0 -> 99: 0 1\n", &["my.txt:1: 0 -> 99: 0 1", "no router 99", "of origin2000-r12k-300-32p, 0 to 7"]);
+    check(cube, "0 -> 1: 0\n0 -> 3: 0\n", &["my.txt:2: 0 -> 3: 0", "no link from router 0 to router 3"]);
+    check(cube, "0 -> 7: 0 1 3\n", &["my.txt", "no route from router 0 to router 3", "other pairs"]);
+    check("-m nothing", "0 -> 1: 0\n", &["-m nothing"]);
 }
 
 #[test]

@@ -21,7 +21,7 @@ impl Shape for RoutingTables {
         if column != "has a cycle" {
             return Ok(None);
         }
-        let routes = VectorRoutes::parse(name, text)
+        let routes = VectorRoutes::parse(name, text, None)
             .map_err(|error| ExperimentError::Machine { machine: "FLASH".to_owned(), reason: error.to_string() })?;
         Ok(Some(Formula::Known(f64::from(u8::from(routes.find_cycle().is_some())))))
     }

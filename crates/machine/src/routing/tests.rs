@@ -98,13 +98,18 @@ fn a_machine_of_one_processor_is_sound_too() {
 /// FLASH dissertation, Table A.1: the first table forms a cycle over all four routers, the second none.
 #[test]
 fn the_flash_tables_are_told_apart() {
-    let read = |text| VectorRoutes::parse("flash", text).expect("a table of routes");
+    let read = |text| VectorRoutes::parse("flash", text, None).expect("a table of routes");
     let deadlock = read(include_str!("../../tables/flash-a1-deadlock.txt"));
     let ring = [(0, 1), (1, 2), (2, 3), (3, 0)].map(|(from, to)| (RouterId(from), RouterId(to)));
     assert_eq!(deadlock.find_cycle(), Some(ring.to_vec()));
     let free = read(include_str!("../../tables/flash-a1-deadlock-free.txt"));
     assert_eq!(free.find_cycle(), None);
     assert_eq!(free.routes().len(), 4);
+    assert_eq!(
+        [&deadlock, &free].map(|routes| routes.check_pairs("flash", None)),
+        [Ok(()), Ok(())],
+        "neighbours have links"
+    );
 }
 
 /// Clockwise routing on the square of a 16-processor Origin is the ring of Table A.1 in a router's own table.
@@ -271,10 +276,43 @@ fn unreadable_vector_routes_are_refused_with_their_line() {
         ("0 -> 2: 0 2", "a router is passed twice"),
     ];
     for (line, reason) in cases {
-        let error = VectorRoutes::parse("routes", &format!("\n{line}  # comment")).expect_err(line);
+        let error = VectorRoutes::parse("routes", &format!("\n{line}  # comment"), None).expect_err(line);
         assert_eq!(
             error.to_string(),
             format!("routes:2: {line}: {reason}; accepted: SOURCE -> DESTINATION: SOURCE ROUTER...")
         );
     }
+}
+
+#[test]
+fn vector_routes_of_a_machine_name_its_routers_and_links() {
+    let square = without_express(16);
+    let refusal = |text: &str| VectorRoutes::parse("my.routes", text, Some(&square)).expect_err(text).to_string();
+    let name = square.name();
+    let unknown = format!("my.routes:2: 0 -> 9: 0 1: there is no router 9; accepted: routers of {name}, 0 to 3");
+    assert_eq!(refusal("# mine\n0 -> 9: 0 1"), unknown);
+    assert!(
+        refusal("0 -> 3: 0 2\n0 -> 3: 0")
+            .contains("my.routes:2: 0 -> 3: 0: there is no link from router 0 to router 3")
+    );
+    let diagonals = "0 -> 3: 0 1\n3 -> 0: 3 1\n1 -> 2: 1 0\n2 -> 1: 2 0\n";
+    assert_eq!(VectorRoutes::parse("my.routes", diagonals, Some(&square)).map(|routes| routes.routes().len()), Ok(4));
+}
+
+#[test]
+fn pairs_without_a_route_are_told() {
+    let square = without_express(16);
+    let said = |text: &str, machine: Option<&Topology>| {
+        let routes = VectorRoutes::parse("my.routes", text, machine.map(|machine| &**machine)).expect("routes");
+        routes.check_pairs("my.routes", machine.map(|machine| &**machine)).map_err(|error| error.to_string())
+    };
+    let lacking = |pairs: &str| {
+        let accepted = "a line for each pair of routers without a link";
+        Err(format!("my.routes: there is no route from router {pairs}; accepted: {accepted}"))
+    };
+    assert_eq!(said("0 -> 3: 0 1", Some(&square)), lacking("1 to router 2, nor for 2 other pairs"));
+    assert_eq!(said("0 -> 3: 0 1\n3 -> 0: 3 1\n1 -> 2: 1 0", Some(&square)), lacking("2 to router 1"));
+    // Without a machine, links are those of routes: the way back from 3 to 0 is missing, and no more.
+    assert_eq!(said("0 -> 3: 0 1", None), lacking("3 to router 0"));
+    assert_eq!(said("0 -> 1: 0\n2 -> 3: 2", None), lacking("0 to router 2, nor for 7 other pairs"));
 }
