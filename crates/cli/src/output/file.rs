@@ -1,11 +1,13 @@
 //! Files that commands write, and the one rule for what is there already.
 //!
 //! A file that is new or empty is written. A file of ours of the same kind is replaced; results that only another run could give
-//! again are kept beside it as `FILE.old`, as `perf record` does. Anything else is refused before work begins. `--force` replaces
+//! again are kept beside it as `FILE.old`, as `perf record` does; as `FILE.unfinished.old` if their run was cut short, so that they do
+//! not displace those of a whole one. Anything else is refused before work begins. `--force` replaces
 //! whatever is there. What is no regular file, such as `/dev/null` or a pipe, is written to as it is.
 //!
 //! Files that are useful only as a whole are written aside and get their names when they are complete; records and traces are
-//! written as they come, and are good for what they hold if the command ends early.
+//! written as they come, and are good for what they hold if the command ends early. Traces have an end of their own; beside records
+//! that are being written stands an empty `FILE.unfinished`, which stays if the command does not come to an end.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
@@ -32,6 +34,12 @@ pub struct Stream {
     file: File,
 }
 
+/// The mark beside a file that is written as it comes, which goes when the file is complete. Whoever drops it before leaves it there.
+#[derive(Debug)]
+pub struct Unfinished {
+    mark: PathBuf,
+}
+
 /// A file that gets its name when it is complete.
 #[derive(Debug)]
 pub struct Whole {
@@ -50,6 +58,11 @@ enum Written {
     /// The file of a device or pipe, which takes the bytes at once.
     There(File),
 }
+
+/// The ending of results that a later run has put aside.
+const OLD: &str = "old";
+/// The ending of the mark beside a file that is not complete.
+const UNFINISHED: &str = "unfinished";
 
 /// Kind of the file at a path.
 enum There {
@@ -107,7 +120,14 @@ impl Files {
         Ok(Whole { name: name(flag, &path), kind, path, files: self, written })
     }
 
-    /// Puts results that are there aside.
+    /// Marks a file as not complete. A file that cannot have a mark beside it is written all the same.
+    pub fn mark_unfinished(path: &Path) -> Option<Unfinished> {
+        let mark = beside(path, UNFINISHED);
+        let is_device = fs::metadata(path).is_ok_and(|metadata| !metadata.is_file());
+        (!is_device && File::create(&mark).is_ok()).then_some(Unfinished { mark })
+    }
+
+    /// Puts results that are there aside, apart from those of whole runs if theirs was cut short.
     ///
     /// # Errors
     /// When what is there may not go, by the rule, or cannot.
@@ -116,10 +136,25 @@ impl Files {
         if self.force || !kind.is_result() || !matches!(there(path, kind), There::Ours) {
             return Ok(());
         }
-        let old = beside(path, "old");
+        let mark = beside(path, UNFINISHED);
+        let is_whole = !mark.exists() && kind.has_its_end(path);
+        let (old, which) = match is_whole {
+            true => (beside(path, OLD), "previous file"),
+            false => (beside(&mark, OLD), "previous file, of a run that was cut short,"),
+        };
         fs::rename(path, &old).map_err(|error| unwritable(flag, path, &error))?;
-        progress::say(format!("note: {flag} {}: the previous file was renamed to {}", path.display(), old.display()));
+        progress::say(format!("note: {flag} {}: the {which} was renamed to {}", path.display(), old.display()));
+        // Without its file it says nothing; it may be absent.
+        let _gone = fs::remove_file(mark);
         Ok(())
+    }
+}
+
+impl Unfinished {
+    /// The file is complete.
+    pub fn complete(self) {
+        // Left behind, it only has a later run keep the file under another name.
+        let _gone = fs::remove_file(self.mark);
     }
 }
 

@@ -47,6 +47,8 @@ const MARK: &[u8] = b"written by ccnuma ";
 
 /// An Arrow stream begins so, and its schema has this key if it is a trace.
 const ARROW: &[u8] = &[0xff; 4];
+/// An Arrow stream ends so: a message of no bytes.
+const ARROW_END: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
 const TRACE_KEY: &[u8] = b"ccnuma.trace";
 /// The first packet of our Perfetto traces: that what follows has no past, as sequence 1.
 const PERFETTO: &[u8] = &[0x0a, 0x04, 0x68, 0x01, 0x50, 0x01];
@@ -86,6 +88,11 @@ impl Kind {
             Self::ManualPage => Some(ROFF_MARK),
             _ => None,
         }
+    }
+
+    /// Whether the file at `path` has the end that files of this kind have, if they have one. A file that cannot be read has none.
+    pub fn has_its_end(self, path: &Path) -> bool {
+        self != Self::Trace || ends(path).is_ok_and(|(_, end)| end.ends_with(&ARROW_END))
     }
 
     /// Whether the file at `path` is one of this kind that `ccnuma` wrote.

@@ -71,7 +71,7 @@ impl ShapeFlags {
 #[derive(clap::Args, Debug, Clone, Copy, Default)]
 pub struct ForceFlag {
     /// Overwrite existing files. Without it, a file not written by ccnuma is refused, and results of an earlier run are kept as
-    /// FILE.old.
+    /// FILE.old, or as FILE.unfinished.old if it was cut short.
     #[arg(long)]
     force: bool,
 }
@@ -141,10 +141,11 @@ impl OutputFlags {
         let mut output = Output::new(!self.replaces_table());
         for (flag, format, path) in self.destinations() {
             match path {
-                None => output.add(None, format, Box::new(io::stdout())),
+                None => output.add(None, format, Box::new(io::stdout()), None),
                 Some(path) => {
                     let stream = self.files().stream(flag, path, kind_of::<R>(format))?;
-                    output.add(Some(path.display().to_string()), format, Box::new(stream));
+                    let unfinished = Files::mark_unfinished(path);
+                    output.add(Some(path.display().to_string()), format, Box::new(stream), unfinished);
                 }
             }
         }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use record::{ComputerRow, Format, Provenance, RecordWriter, Row, WriteError};
 
+use super::file::Unfinished;
 use super::{on_standard_output, print};
 use crate::failure::{self, Failure};
 use crate::{interruption, provenance};
@@ -38,6 +39,8 @@ struct Destination<R: Row> {
     file: Option<String>,
     writer: RecordWriter<Box<dyn Write + Send>, R>,
     given_up: bool,
+    /// The mark beside the file until all records are in it.
+    unfinished: Option<Unfinished>,
 }
 
 impl<R: Row> Clone for Output<R> {
@@ -62,9 +65,15 @@ impl<R: Row + Clone + Send + 'static> Output<R> {
     }
 
     /// Adds a destination, standard output if it is no file.
-    pub(super) fn add(&mut self, file: Option<String>, format: Format, writer: Box<dyn Write + Send>) {
+    pub(super) fn add(
+        &mut self,
+        file: Option<String>,
+        format: Format,
+        writer: Box<dyn Write + Send>,
+        unfinished: Option<Unfinished>,
+    ) {
         let writer = RecordWriter::new(format, writer, provenance::of_software());
-        self.shared().destinations.push(Destination { file, writer, given_up: false });
+        self.shared().destinations.push(Destination { file, writer, given_up: false, unfinished });
     }
 
     /// Changes the origin of the records that follow: without it, they tell the software alone.
@@ -144,6 +153,8 @@ impl<R: Row + Clone + Send + 'static> Output<R> {
     pub fn finish(self) -> Result<(), Failure> {
         let mut shared = self.shared();
         shared.each(|destination| destination.writer.finish())?;
+        let complete = shared.destinations.iter_mut().filter(|destination| !destination.given_up);
+        complete.filter_map(|destination| destination.unfinished.take()).for_each(Unfinished::complete);
         match shared.failed.take() {
             Some(line) => Err(Failure::Run(line)),
             None => Ok(()),

@@ -129,6 +129,48 @@ fn a_sweep_keeps_the_runs_that_are_over_and_says_how_to_go_on() {
     assert_eq!(drawings, 0, "{:?}", ended.files());
 }
 
+/// A second interruption put what the first had left in the place of the whole results.
+#[test]
+fn whole_results_outlive_interruptions() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let whole = ccnuma_in(folder.path(), "sim -m flash-4p fft --points 256 --json=runs");
+    assert!(whole.status.success());
+    let first = fs::read(folder.path().join("runs")).expect("written");
+    let line = "sim -m flash-64p fft --cpus 1,64 --points 256,4194304 --json=runs";
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let begun = |folder: &Path| folder.join("runs.old").exists() && has_a_line(&folder.join("runs"));
+    let ended = interrupted_in(folder, &words, INT, 0, begun);
+    assert!(ended.files().contains(&"runs.unfinished".to_owned()), "{:?}", ended.files());
+    let second = fs::read(ended.folder.path().join("runs")).expect("written");
+    let begun = |folder: &Path| folder.join("runs.unfinished.old").exists() && has_a_line(&folder.join("runs"));
+    let ended = interrupted_in(ended.folder, &words, TERM, 0, begun);
+    let at = |name: &str| ended.folder.path().join(name);
+    assert_eq!(fs::read(at("runs.old")).ok(), Some(first), "the whole results: {:?}", ended.files());
+    assert_eq!(fs::read(at("runs.unfinished.old")).ok(), Some(second), "the latest others");
+    // A run that comes to its end leaves no mark, and what it has written counts as whole.
+    let again = "sim -m flash-4p fft --points 256 --json=runs";
+    for _ in 0..2 {
+        assert!(ccnuma_in(ended.folder.path(), again).status.success());
+        assert!(!at("runs.unfinished").exists());
+    }
+    assert_eq!(fs::read(at("runs.old")).ok(), fs::read(at("runs")).ok());
+}
+
+/// Traces tell by their own end.
+#[test]
+fn whole_traces_outlive_interruptions() {
+    let folder = tempfile::tempdir().expect("a folder");
+    assert!(ccnuma_in(folder.path(), "run -m flash-4p -o t -- fft --points 256").status.success());
+    let first = fs::read(folder.path().join("t")).expect("written");
+    let words = ["run", "-m", "flash-64p", "-o", "t", "--", "fft", "--points", "4194304"];
+    let size = |path: &Path| fs::metadata(path).map_or(0, |metadata| metadata.len());
+    let ended =
+        interrupted_in(folder, &words, INT, 0, |folder| folder.join("t.old").exists() && size(&folder.join("t")) > 0);
+    let begun = |folder: &Path| folder.join("t.unfinished.old").exists() && size(&folder.join("t")) > 0;
+    let ended = interrupted_in(ended.folder, &words, INT, 0, begun);
+    assert_eq!(fs::read(ended.folder.path().join("t.old")).ok(), Some(first), "{:?}", ended.files());
+}
+
 #[test]
 fn a_fit_writes_no_description() {
     let line = "fit --machine-out mine.toml --data-out data.jsonl";
