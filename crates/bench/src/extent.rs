@@ -1,8 +1,10 @@
 //! Extents of experiments: elements of arrays, chunks of regions, lines in play; and which of them are possible.
 
-use units::Bytes;
+use std::collections::BTreeMap;
 
-use crate::{Layout, PlanError};
+use units::{Bytes, NodeId};
+
+use crate::{Experiment, Layout, Plan, PlanError, loaded};
 
 /// The elements of the arrays of strided loops are double words.
 pub(crate) const WORD: Bytes = Bytes(8);
@@ -41,6 +43,34 @@ pub(crate) fn check_chunks(array: Bytes, chunk: Bytes, layout: &Layout) -> Resul
 /// lines are of all sets of a cache.
 pub(crate) fn chunk_stride(chunk: Bytes, line: Bytes) -> Bytes {
     Bytes((chunk.0 / LINES_OF_CHUNK / line.0 - 1) * line.0)
+}
+
+/// The memory of so many lines of `plan` for each of its requesters.
+pub(crate) fn of_lines(plan: &Plan, layout: &Layout, lines: u64) -> Bytes {
+    let requesters = plan.placement.locals.len() as u64;
+    let elements = lines.saturating_mul(plan.experiment.arrays()).saturating_mul(requesters);
+    Bytes(elements.saturating_mul(plan.element_stride(layout).0))
+}
+
+impl Plan {
+    /// How much memory of which nodes a sample needs on a machine of this layout, without what fills caches before it.
+    pub fn memory(&self, layout: &Layout) -> BTreeMap<NodeId, Bytes> {
+        let home = self.placement.home;
+        let parts = match self.experiment {
+            experiment if experiment.is_loaded() => loaded::parts(self, layout),
+            experiment if experiment.ranges_over_an_array() || experiment == Experiment::RegionRead => {
+                vec![(home, self.settings.array)]
+            }
+            experiment if experiment.is_ping_pong() => vec![(home, of_lines(self, layout, LINES_IN_PLAY))],
+            _ => vec![(home, of_lines(self, layout, self.lines(layout)))],
+        };
+        let mut memory = BTreeMap::new();
+        for (node, size) in parts {
+            let all: &mut Bytes = memory.entry(node).or_default();
+            all.0 = all.0.saturating_add(size.0);
+        }
+        memory
+    }
 }
 
 #[cfg(test)]

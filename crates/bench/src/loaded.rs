@@ -45,12 +45,12 @@ impl Procedure for UnderLoad {
 }
 
 /// The nodes on which the arrays are, one after the other.
-fn parts(plan: &Plan, layout: &Layout) -> Vec<(NodeId, Bytes)> {
+pub(crate) fn parts(plan: &Plan, layout: &Layout) -> Vec<(NodeId, Bytes)> {
     let Placement { home, locals, remotes } = &plan.placement;
-    let mut parts = vec![(*home, Bytes(plan.settings.array.0 * locals.len() as u64))];
+    let mut parts = vec![(*home, Bytes(plan.settings.array.0.saturating_mul(locals.len() as u64)))];
     for own in remotes.iter().map(|&cpu| layout.node_of(cpu).unwrap_or(*home)) {
         match parts.last_mut() {
-            Some((node, size)) if *node == own => size.0 += plan.settings.array.0,
+            Some((node, size)) if *node == own => size.0 = size.0.saturating_add(plan.settings.array.0),
             _ => parts.push((own, plan.settings.array)),
         }
     }

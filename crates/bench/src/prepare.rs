@@ -3,7 +3,7 @@
 use units::{Bytes, CpuId};
 
 use crate::platform::{Kernel, Phase, Platform, PlatformError, Region, Task};
-use crate::{Plan, Request, State};
+use crate::{Plan, Request, State, extent};
 
 /// The lines of one measurement: a portion for each requester, side by side in memory of the home that no cache has seen
 /// since it was allocated.
@@ -23,8 +23,7 @@ impl Slice {
     /// Fresh lines for every requester of `plan`, `lines` each.
     pub(crate) fn allocate(platform: &mut dyn Platform, plan: &Plan, lines: u64) -> Result<Self, PlatformError> {
         let (stride, arrays) = (plan.element_stride(platform.layout()), plan.experiment.arrays());
-        let size = Bytes(lines * stride.0 * arrays * plan.placement.locals.len() as u64);
-        let region = platform.allocate(plan.placement.home, size)?;
+        let region = platform.allocate(plan.placement.home, extent::of_lines(plan, platform.layout(), lines))?;
         let slice = Self { region, stride, lines, arrays };
         if plan.experiment.walks_a_list() {
             platform.arrange(&slice.portions(plan, plan.experiment.kernel(0)))?;

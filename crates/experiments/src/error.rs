@@ -136,6 +136,30 @@ pub enum ExperimentError {
         /// How much all nodes have for programs.
         free: Bytes,
     },
+    /// A record is of more memory than a node of the machine has on which it is to be repeated.
+    #[error("record {}: {title} needs {wanted} on node {node} of {machine}; accepted: up to {free}", .place + 1)]
+    RecordMemory {
+        /// The record's place in the list.
+        place: usize,
+        /// The measurement, in words.
+        title: String,
+        /// The machine's name.
+        machine: String,
+        /// The node.
+        node: NodeId,
+        /// How much it needs there.
+        wanted: Bytes,
+        /// How much a node has.
+        free: Bytes,
+    },
+    /// A record could not be repeated.
+    #[error("record {}: {source}", .place + 1)]
+    Repetition {
+        /// The record's place in the list.
+        place: usize,
+        /// The error of its simulation.
+        source: Box<ExperimentError>,
+    },
     /// A program's check of its own results found a wrong one.
     #[error("{program}: wrong results: {wrong}")]
     WrongResult {

@@ -10,6 +10,8 @@ use crate::{ComputerRow, DescriptionRow, Provenance, Row, SCHEMA_VERSION};
 pub struct Contents<R> {
     /// Its records of one kind, each with its origin.
     pub rows: Vec<(R, Provenance)>,
+    /// The line of each of these records, from 1.
+    pub lines: Vec<usize>,
     /// The machines that it describes.
     pub machines: Vec<DescriptionRow>,
     /// The machines whose structure it lists.
@@ -45,10 +47,12 @@ struct Schema {
 /// # Errors
 /// When a line is no JSON, a record of another schema, or of another kind.
 pub fn read<R: Row + DeserializeOwned>(text: &str) -> Result<Contents<R>, ReadError> {
-    let mut contents = Contents { rows: Vec::new(), machines: Vec::new(), computers: Vec::new() };
+    let mut contents = Contents { rows: Vec::new(), lines: Vec::new(), machines: Vec::new(), computers: Vec::new() };
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     for (number, line) in lines {
         line_into(line, &mut contents).map_err(|problem| ReadError { line: number + 1, problem })?;
+        // The line may have been of a machine.
+        contents.lines.resize(contents.rows.len(), number + 1);
     }
     Ok(contents)
 }

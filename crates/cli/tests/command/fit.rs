@@ -167,6 +167,28 @@ fn bad_input_is_refused_in_one_line() {
     assert_eq!(ccnuma("fit --help").status.code(), Some(0));
 }
 
+/// A record of more memory than a node has ended the comparison on the way, without its line.
+#[test]
+fn a_record_beyond_the_memory_of_the_machine_is_named_before_anything_is_simulated() {
+    let folder = tempfile::tempdir().expect("a folder");
+    printed_in(folder.path(), "bench -m xeon-8180-2s --state UOWN lmbench-read --lines 64 --json=good.jsonl");
+    let good = std::fs::read_to_string(folder.path().join("good.jsonl")).expect("written");
+    let measurement = good.lines().last().expect("a record");
+    let huge = measurement.replace("\"window\":4096", "\"window\":1099511627776");
+    assert_ne!(huge, measurement);
+    std::fs::write(folder.path().join("huge.jsonl"), format!("{good}\n{huge}\n")).expect("written");
+    std::fs::write(folder.path().join("told.jsonl"), &good).expect("written");
+    let line = "bench -m xeon-8180-2s --against huge.jsonl --json=told.jsonl";
+    let output = ccnuma_in(folder.path(), line);
+    let errors = said(&output.stderr);
+    assert_eq!((output.status.code(), errors.lines().count()), (Some(2), 1), "{errors}");
+    let number = good.lines().count() + 2;
+    for part in [&format!("--against huge.jsonl:{number}: lmbench-read needs 1 TiB on node 0"), "accepted: up to"] {
+        assert!(errors.contains(part), "{part}: {errors}");
+    }
+    assert_eq!(std::fs::read_to_string(folder.path().join("told.jsonl")).ok(), Some(good), "an earlier result stays");
+}
+
 #[test]
 fn records_that_cannot_be_are_refused_with_what_is_wrong() {
     let folder = tempfile::tempdir().expect("a folder");

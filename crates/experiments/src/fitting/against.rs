@@ -48,52 +48,107 @@ impl Against {
     }
 }
 
-/// Repeats `records` on the machine of `description`. `mapping` gives the places of the measured machine in it; without, they have the
-/// same numbers. `finished` is called with the number of records done.
-///
-/// # Errors
-/// When the description has other sizes than the measured machine, or cannot be simulated.
-pub fn against(
-    description: &Description,
-    records: &[Record],
-    mapping: Option<&Mapping>,
-    finished: impl FnMut(usize),
-) -> Result<Against, ExperimentError> {
-    let (processors, nodes) = (description.topology.processors, description.topology.nodes());
-    if let Some((cores, of_records)) = mapping.map(Mapping::sizes)
-        && (cores, of_records) != (processors, nodes)
-    {
-        let reason =
-            format!("it has {processors} processors on {nodes} nodes; the records are of {cores} on {of_records}");
-        return Err(ExperimentError::Machine { machine: description.name.clone(), reason });
-    }
-    let layout = Layout::simulated(description)?;
-    let line = mapping.map_or(layout.line, Mapping::line);
-    let settings = Settings { iterations: 1, ..Settings::simulated() };
-    let mut skipped: Vec<(&'static str, usize)> = Vec::new();
-    let mut jobs = Vec::new();
-    let simulated = Caches { line: layout.line, private: layout.l2, shared: layout.outermost };
-    let caches = mapping.map_or(simulated, Mapping::caches);
-    let Ordinary { records, notes: neighbours, .. } = ordinary(records, caches);
-    for record in &records {
-        match repeated(record, &layout, line, &settings, mapping) {
-            Ok(plan) => jobs.push((record, plan)),
-            Err(reason) => match skipped.iter_mut().find(|(known, _)| *known == reason) {
-                Some((_, number)) => *number += 1,
-                None => skipped.push((reason, 1)),
-            },
+/// Records whose repetition on a machine is possible, and not begun.
+pub struct Repetition {
+    machine: Repeated,
+    /// Each with its place among the records.
+    jobs: Vec<(usize, Record, Plan)>,
+    skipped: Vec<(&'static str, usize)>,
+    neighbours: Vec<String>,
+}
+
+impl Repetition {
+    /// The repetition of `records` on the machine of `description`. `mapping` gives the places of the measured machine in it; without,
+    /// they have the same numbers.
+    ///
+    /// # Errors
+    /// When the description has other sizes than the measured machine, too little memory for a record, or cannot be simulated.
+    pub fn new(
+        description: &Description,
+        records: &[Record],
+        mapping: Option<&Mapping>,
+    ) -> Result<Self, ExperimentError> {
+        check_sizes(description, mapping)?;
+        let layout = Layout::simulated(description)?;
+        let line = mapping.map_or(layout.line, Mapping::line);
+        let settings = Settings { iterations: 1, ..Settings::simulated() };
+        let simulated = Caches { line: layout.line, private: layout.l2, shared: layout.outermost };
+        let caches = mapping.map_or(simulated, Mapping::caches);
+        let Ordinary { records, notes: neighbours, .. } = ordinary(records, caches);
+        let (mut skipped, mut jobs): (Vec<(&'static str, usize)>, Vec<_>) = Default::default();
+        for (place, record) in records.into_iter().enumerate() {
+            match repeated(&record, &layout, line, &settings, mapping) {
+                Ok(plan) => {
+                    check_memory(description, &layout, (place, &record), &plan)?;
+                    jobs.push((place, record, plan));
+                }
+                Err(reason) => match skipped.iter_mut().find(|(known, _)| *known == reason) {
+                    Some((_, number)) => *number += 1,
+                    None => skipped.push((reason, 1)),
+                },
+            }
         }
+        Ok(Self { machine: Repeated::new(description.clone()), jobs, skipped, neighbours })
     }
-    let machine = Repeated::new(description.clone());
-    let work = |(record, plan): &(&Record, Plan)| -> Result<Comparison, ExperimentError> {
-        let outcome = machine.run(plan, Circumstances::of(record))?;
-        let simulated = outcome.records().find(|found| found.experiment == record.experiment);
-        let simulated = simulated.map(Record::headline);
-        let measured = record.headline();
-        let agrees = simulated.is_some_and(|simulated| (simulated - measured).abs() <= AGREE * measured);
-        Ok(Comparison { name: name(record), unit: record.unit, measured, simulated, agrees })
-    };
-    Ok(Against { rows: parallel::collected(&jobs, work, finished)?, skipped, neighbours })
+
+    /// How many records are repeated.
+    pub fn count(&self) -> usize {
+        self.jobs.len()
+    }
+
+    /// Why others are not, each reason with how many records it is about.
+    pub fn skipped(&self) -> &[(&'static str, usize)] {
+        &self.skipped
+    }
+
+    /// Repeats the records. `finished` is called with the number of records done.
+    ///
+    /// # Errors
+    /// When a simulation fails.
+    pub fn run(self, finished: impl FnMut(usize)) -> Result<Against, ExperimentError> {
+        let Self { machine, jobs, skipped, neighbours } = self;
+        let work = |(place, record, plan): &(usize, Record, Plan)| -> Result<Comparison, ExperimentError> {
+            let outcome = machine
+                .run(plan, Circumstances::of(record))
+                .map_err(|error| ExperimentError::Repetition { place: *place, source: Box::new(error) })?;
+            let simulated = outcome.records().find(|found| found.experiment == record.experiment);
+            let simulated = simulated.map(Record::headline);
+            let measured = record.headline();
+            let agrees = simulated.is_some_and(|simulated| (simulated - measured).abs() <= AGREE * measured);
+            Ok(Comparison { name: name(record), unit: record.unit, measured, simulated, agrees })
+        };
+        Ok(Against { rows: parallel::collected(&jobs, work, finished)?, skipped, neighbours })
+    }
+}
+
+/// Whether a description has as many processors and nodes as the measured machine.
+fn check_sizes(description: &Description, mapping: Option<&Mapping>) -> Result<(), ExperimentError> {
+    let (processors, nodes) = (description.topology.processors, description.topology.nodes());
+    match mapping.map(Mapping::sizes) {
+        Some((cores, of_records)) if (cores, of_records) != (processors, nodes) => {
+            let reason =
+                format!("it has {processors} processors on {nodes} nodes; the records are of {cores} on {of_records}");
+            Err(ExperimentError::Machine { machine: description.name.clone(), reason })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether every node has the memory that the plan of a record needs there.
+fn check_memory(
+    description: &Description,
+    layout: &Layout,
+    (place, record): (usize, &Record),
+    plan: &Plan,
+) -> Result<(), ExperimentError> {
+    let free = description.free_memory();
+    match plan.memory(layout).into_iter().find(|(_, wanted)| *wanted > free) {
+        Some((node, wanted)) => {
+            let (title, machine) = (record.title(), description.name.clone());
+            Err(ExperimentError::RecordMemory { place, title, machine, node, wanted, free })
+        }
+        None => Ok(()),
+    }
 }
 
 /// The plan that repeats a record on a machine of this layout, or the reason why there is none.
@@ -164,7 +219,8 @@ mod tests {
         let record =
             |plan: &Plan| crate::run_plan(&description, plan, sim::Options::default()).expect("measured").record;
         let records: Vec<Record> = plans.iter().take(12).map(record).collect();
-        let found = against(&description, &records, None, |_| ()).expect("repeated");
+        let repetition = Repetition::new(&description, &records, None).expect("possible");
+        let found = repetition.run(|_| ()).expect("repeated");
         assert!(
             found.rows.iter().all(|row| row.error_pct().is_some_and(|error| error.abs() < 0.1)),
             "{:#?}",

@@ -242,8 +242,7 @@ impl Simulation {
     /// Whether the machine has room for the program, and every node for what it is to hold if the program says so.
     fn check_memory(&self) -> Result<(), ExperimentError> {
         let (program, machine) = (self.workload.name().to_owned(), self.description.name.clone());
-        let kept = self.description.directory.as_ref().map_or(Bytes(0), |directory| directory.reserved);
-        let free = self.description.topology.node_memory.0 - kept.0;
+        let free = self.description.free_memory().0;
         let mut wanted: BTreeMap<Option<NodeId>, u64> = BTreeMap::new();
         let heeded = self.description.os.placement == PlacementKind::Planned;
         for part in self.workload.regions(&self.shape).iter().flat_map(|plan| &plan.parts) {

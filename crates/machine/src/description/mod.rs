@@ -17,7 +17,7 @@ mod wiring;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use units::Hertz;
+use units::{Bytes, Hertz};
 
 pub use error::{DescriptionError, Entry, Origin};
 pub use level::{CacheLevel, CachePort, MOST_CACHE_LEVELS};
@@ -273,6 +273,12 @@ impl Description {
             RouterBypass::Off => false,
             RouterBypass::WithoutMetarouters => !self.topology.has_metarouters(),
         }
+    }
+
+    /// Memory of a node that programs may have: what its directory does not hold.
+    pub fn free_memory(&self) -> Bytes {
+        let held = self.directory.as_ref().map_or(Bytes(0), |directory| directory.reserved);
+        Bytes(self.topology.node_memory.0.saturating_sub(held.0))
     }
 
     /// Packets of a message with a line.

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use experiments::fitting::{Against, Mapping, against};
+use experiments::ExperimentError;
+use experiments::fitting::{Against, Mapping, Repetition};
 use machine::Description;
 use record::{FitRow, Record, Unit};
 use report::Table;
@@ -28,20 +29,39 @@ impl BenchCommand {
         let computer = contents.computers.iter().find(|computer| computer.machine == first.machine);
         fit::are_of_one_machine(&contents.rows, computer, ("--against", file))?;
         let mapping = computer.map(Mapping::of).transpose().map_err(Failure::run)?;
-        let mut output: Output<FitRow> = self.output.open()?;
-        let bar = progress::bar(records.len(), "records");
-        let found = against(description, &records, mapping.as_ref(), |done| bar.at(done)).map_err(Failure::run)?;
-        drop(bar);
-        if found.rows.is_empty() {
-            let reasons: Vec<String> = found.skipped.iter().map(|(why, number)| format!("{number}, {why}")).collect();
+        let of_record = |error| of_record(error, file, &contents.lines);
+        let repetition = Repetition::new(description, &records, mapping.as_ref()).map_err(of_record)?;
+        if repetition.count() == 0 {
+            let skipped = repetition.skipped();
+            let reasons: Vec<String> = skipped.iter().map(|(why, number)| format!("{number}, {why}")).collect();
             let problem = format!("no record can be repeated: {}", reasons.join("; "));
             return Err(Failure::flag("--against", file.display(), problem, "records of `ccnuma bench`"));
         }
+        let mut output: Output<FitRow> = self.output.open()?;
+        let bar = progress::bar(repetition.count(), "records");
+        let found = repetition.run(|done| bar.at(done)).map_err(of_record)?;
+        drop(bar);
         found.rows.iter().try_for_each(|row| output.write(&row.row(&first.machine)))?;
         if output.wants_table() {
             print(table(&first.machine, &description.name, &found).shown(&self.output.view()))?;
         }
         output.finish()
+    }
+}
+
+/// The failure for a record that cannot be repeated, or was not, by its line.
+fn of_record(error: ExperimentError, file: &Path, lines: &[usize]) -> Failure {
+    let line = |place: usize| lines.get(place).map_or_else(String::new, |line| format!(":{line}"));
+    match error {
+        ExperimentError::RecordMemory { place, title, machine, node, wanted, free } => {
+            let value = format!("{}{}", file.display(), line(place));
+            let problem = format!("{title} needs {wanted} on node {node} of {machine}");
+            Failure::flag("--against", value, problem, format!("up to {free}"))
+        }
+        ExperimentError::Repetition { place, source } => {
+            Failure::run(format!("--against {}{}: {source}", file.display(), line(place)))
+        }
+        other => Failure::input(other),
     }
 }
 
