@@ -2,6 +2,7 @@
 
 use record::AdviceRow;
 
+use crate::quantity::Scale;
 use crate::{Cell, Column, Table, Tone};
 
 /// A line per setting, and in notes below which command or firmware setting gets those that gain at least `worth_pct` percent, or that
@@ -9,15 +10,17 @@ use crate::{Cell, Column, Table, Tone};
 pub fn advice(rows: &[AdviceRow], runs: usize, worth_pct: f64) -> Table {
     // A processor that executes out of order has no time of a single miss.
     let latency = rows.iter().any(|row| row.miss_latency_ns.is_some());
+    // Units and digits as in the tables of simulations, which show the same runs.
+    let time = Scale::of_times(rows.iter().map(|row| row.time_ns));
     let mut columns = vec![
         Column::number("#", ""),
         Column::prose("setting"),
-        Column::number("time", "ms"),
+        Column::number("time", time.unit),
         Column::number("gain", "% of time"),
         Column::number("local", "% of misses").detail(1),
-        Column::number("misses", "thousands").detail(2),
+        Column::number("L2 misses", "").detail(2),
     ];
-    columns.extend(latency.then(|| Column::number("a miss", "ns").detail(3)));
+    columns.extend(latency.then(|| Column::number("miss latency", "ns").detail(3)));
     let title = rows.first().map(|row| format!("{} on {} processors of {}", row.program, row.cpus, row.machine));
     let mut table = Table::new(title.unwrap_or_default(), columns).named_by(2);
     for row in rows {
@@ -25,12 +28,12 @@ pub fn advice(rows: &[AdviceRow], runs: usize, worth_pct: f64) -> Table {
         let mut cells: Vec<Cell> = vec![
             row.rank.to_string().into(),
             row.setting.clone().into(),
-            format!("{:.3}", row.time_ns / 1e6).into(),
+            time.number(row.time_ns).into(),
             Cell::new(format!("{:.1}", row.gain_pct), tone),
             format!("{:.1}", row.local_pct).into(),
-            format!("{:.1}", row.secondary_misses as f64 / 1e3).into(),
+            row.secondary_misses.to_string().into(),
         ];
-        let of_miss = |latency: f64| format!("{latency:.0}").into();
+        let of_miss = |latency: f64| format!("{latency:.1}").into();
         cells.extend(latency.then(|| row.miss_latency_ns.map_or_else(Cell::default, of_miss)));
         table.row(cells);
     }
