@@ -246,6 +246,20 @@ impl Trial {
     }
 }
 
+impl Plan {
+    /// The records that its trial gives, as they are before it: without figures ([`Statistics::NONE`]). A map has none.
+    ///
+    /// # Errors
+    /// When the plan is impossible on this machine.
+    pub fn unmeasured(&self, layout: &Layout) -> Result<Vec<Record>, BenchError> {
+        let record = Trial::new(self, layout)?.record(layout, Statistics::NONE);
+        let traffic = || loaded::traffic_of(self.experiment).to_owned();
+        let companion =
+            self.experiment.is_loaded().then(|| record.beside(traffic(), Unit::MegabytesPerSecond, Statistics::NONE));
+        Ok([record].into_iter().chain(companion).collect())
+    }
+}
+
 /// Sample by sample, the sum or the mean over the requesters.
 fn combine(samples: &[Vec<f64>], sum: bool) -> Vec<f64> {
     let count = samples.first().map_or(0, Vec::len);

@@ -27,6 +27,18 @@ pub struct Statistics {
 }
 
 impl Statistics {
+    /// The summary of a measurement that has not been made: no samples, and figures that are not numbers.
+    pub const NONE: Self = Self {
+        min: f64::NAN,
+        max: f64::NAN,
+        median: f64::NAN,
+        mean: f64::NAN,
+        stdev: None,
+        n: 0,
+        ci_low: None,
+        ci_high: None,
+    };
+
     /// Summarises `samples`; `None` if there is none or if one is not a finite number.
     pub fn of(samples: &[f64]) -> Option<Self> {
         if samples.is_empty() || samples.iter().any(|sample| !sample.is_finite()) {

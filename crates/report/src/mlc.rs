@@ -7,8 +7,11 @@ use std::fmt::Write;
 use record::{MLC_MIXES, MlcMix, Record, Unit};
 use units::{CpuId, NodeId};
 
-/// The text of the records of the suite `mlc`. Parts without records are left out.
-pub fn mlc(title: &str, records: &[Record]) -> String {
+/// The text of the records of the suite `mlc`. Parts without records are left out; what is `planned` and not among the records is shown
+/// as missing.
+pub fn mlc(title: &str, records: &[Record], planned: &[Record]) -> String {
+    let missing = planned.iter().filter(|plan| !records.iter().any(|record| is_of(record, plan)));
+    let records = &[records, &missing.cloned().collect::<Vec<_>>()].concat()[..];
     let nodes = nodes_of(records);
     let mut text = format!("{title}\n");
     matrix(&mut text, records, &nodes, &["lmbench-read"], "Measuring idle latencies (in ns)...");
@@ -19,6 +22,18 @@ pub fn mlc(title: &str, records: &[Record]) -> String {
     loaded(&mut text, records);
     transfers(&mut text, records, &nodes);
     text
+}
+
+/// Whether a record is of the measurement of another: of its experiment, in its place.
+fn is_of(record: &Record, other: &Record) -> bool {
+    let place = |of: &Record| (of.home, of.locals.clone(), of.remotes.clone());
+    let kind = |of: &Record| (of.experiment.clone(), of.state.clone(), of.conditions.series.clone());
+    record.parameters == other.parameters && place(record) == place(other) && kind(record) == kind(other)
+}
+
+/// A figure in a column, `-` if there is none.
+fn cell(figure: f64, width: usize, digits: usize) -> String {
+    if figure.is_nan() { format!("{:>width$}", "-") } else { format!("{figure:>width$.digits$}") }
 }
 
 /// Records of a series.
@@ -48,13 +63,10 @@ fn matrix(text: &mut String, records: &[Record], nodes: &BTreeMap<CpuId, NodeId>
     if homes.is_empty() {
         return;
     }
-    let digits = 1;
     let _ = writeln!(text, "\n{heading}\n\t\tNuma node");
     let _ = writeln!(text, "Numa node\t{}", line(homes.iter().map(|home| format!("{:>6}", home.0))));
     for ((node, cpu), row) in &rows {
-        let cells = homes
-            .iter()
-            .map(|home| row.get(home).map_or_else(|| format!("{:>6}", "-"), |value| format!("{value:>6.digits$}")));
+        let cells = homes.iter().map(|home| cell(row.get(home).copied().unwrap_or(f64::NAN), 6, 1));
         let name = if *node == u16::MAX { format!("CPU {cpu}") } else { node.to_string() };
         let _ = writeln!(text, "{name:>8}\t{}", line(cells));
     }
@@ -86,7 +98,7 @@ fn peaks(text: &mut String, records: &[Record]) {
          Bytes/sec)\nUsing traffic with the following read-write ratios\n",
     );
     for (name, bandwidth) in found {
-        let _ = writeln!(text, "{name:<17}:\t{bandwidth:9.1}");
+        let _ = writeln!(text, "{name:<17}:\t{}", cell(bandwidth, 9, 1));
     }
 }
 
@@ -109,7 +121,7 @@ fn loaded(text: &mut String, records: &[Record]) {
     text.push_str("\nMeasuring Loaded Latencies for the system\nUsing Read-only traffic type\n");
     text.push_str("Inject\tLatency\tBandwidth\nDelay\t(ns)\tMB/sec\n==========================\n");
     for (pause, latency, traffic) in points {
-        let _ = writeln!(text, " {pause:05}\t{latency:6.2}\t{traffic:9.1}");
+        let _ = writeln!(text, " {pause:05}\t{}\t{}", cell(latency, 6, 2), cell(traffic, 9, 1));
     }
 }
 
@@ -126,7 +138,7 @@ fn transfers(text: &mut String, records: &[Record], nodes: &BTreeMap<CpuId, Node
     };
     for (name, state) in [("HIT ", "CEXH"), ("HITM", "DEXD")] {
         if let Some(latency) = within(state) {
-            let _ = writeln!(text, "Local Socket L2->L2 {name} latency\t{latency:.1}");
+            let _ = writeln!(text, "Local Socket L2->L2 {name} latency\t{}", cell(latency, 0, 1));
         }
     }
     for (place, at_writer) in [("writer", true), ("reader", false)] {
@@ -149,9 +161,8 @@ fn transfers(text: &mut String, records: &[Record], nodes: &BTreeMap<CpuId, Node
         let _ = writeln!(text, "\t\t\tReader Numa Node");
         let _ = writeln!(text, "Writer Numa Node\t{}", line(names.iter().map(|name| format!("{:>6}", name.0))));
         for &writer in &names {
-            let row = names.iter().map(|&reader| {
-                cells.get(&(writer, reader)).map_or_else(|| format!("{:>6}", "-"), |time| format!("{time:>6.1}"))
-            });
+            let of = |&reader: &NodeId| cells.get(&(writer, reader)).copied().unwrap_or(f64::NAN);
+            let row = names.iter().map(|reader| cell(of(reader), 6, 1));
             let _ = writeln!(text, "{:>16}\t{}", writer.0, line(row));
         }
     }
@@ -179,7 +190,7 @@ mod tests {
         let mut hitm = placed("transfers", "lmbench-read", "DEXD", (1, 0), 113.9);
         (hitm.remotes, hitm.yhops, hitm.zhops) = (vec![CpuId(4)], Some(0), Some(1));
         records.push(hitm);
-        let text = mlc("two sockets", &records);
+        let text = mlc("two sockets", &records, &[]);
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
         assert!(lines.contains(&vec!["Numa", "node", "0", "1"]), "{text}");
         assert!(lines.contains(&vec!["0", "81.4", "131.1"]) && lines.contains(&vec!["1", "131.0", "81.5"]), "{text}");
@@ -203,7 +214,7 @@ mod tests {
             }
         }
         records.push(sample("loaded", "triad-traffic", "UOWN", 120e3));
-        let text = mlc("two sockets", &records);
+        let text = mlc("two sockets", &records, &[]);
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
         assert!(lines.contains(&vec!["Stream-triad", "like:", "160000.0"]), "{text}");
         assert!(
@@ -213,5 +224,32 @@ mod tests {
         // Two loads and a store are three reads of memory and a write.
         assert!(lines.contains(&vec!["3:1", "Reads-Writes", ":", "200000.0"]), "{text}");
         assert!(lines.contains(&vec!["1:1", "Reads-Writes", ":", "180000.0"]) && !text.contains("2:1"), "{text}");
+    }
+
+    /// A run that ended early has the lines of a whole one.
+    #[test]
+    fn what_is_planned_and_not_measured_is_shown_as_missing() {
+        let mut planned = Vec::new();
+        for (home, local) in [(0, 0), (1, 0), (0, 4), (1, 4)] {
+            planned.push(placed("nodes", "lmbench-read", "UOWN", (home, local), f64::NAN));
+        }
+        for (experiment, unit) in [("loaded-read", Unit::Nanoseconds), ("loaded-traffic", Unit::MegabytesPerSecond)] {
+            let mut record = sample("loaded", experiment, "UOWN", f64::NAN);
+            (record.unit, record.median) = (unit, f64::NAN);
+            let at = &mut record.parameters;
+            (at.reads, at.writes, at.pause_cycles) = (Some(1), Some(0), Some(0));
+            planned.push(record);
+        }
+        // The bandwidth of one processor does not stand in for that of a node which has yet to be measured.
+        planned.push(placed("nodes", "bwmp-read", "UOWN", (0, 0), f64::NAN));
+        let mut alone = placed("nodes", "bw-read", "UOWN", (0, 0), 16e3);
+        alone.max = 16e3;
+        let records = [placed("nodes", "lmbench-read", "UOWN", (0, 4), 131.0), alone];
+        let text = mlc("two sockets", &records, &planned);
+        let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+        for line in [&["0", "-", "-"][..], &["1", "131.0", "-"], &["ALL", "Reads", ":", "-"], &["00000", "-", "-"]] {
+            assert!(lines.contains(&line.to_vec()), "{line:?}: {text}");
+        }
+        assert!(!text.contains("NaN") && !text.contains("cache-to-cache") && !text.contains("16000"), "{text}");
     }
 }

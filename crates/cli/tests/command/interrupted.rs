@@ -171,6 +171,21 @@ fn whole_traces_outlive_interruptions() {
     assert_eq!(fs::read(ended.folder.path().join("t.old")).ok(), Some(first), "{:?}", ended.files());
 }
 
+/// The layout of Intel MLC, with what is missing.
+#[test]
+fn the_suite_mlc_prints_its_tables_as_far_as_they_are_known() {
+    let line = "bench -m xeon-8180-2s --suite mlc --json=mlc.jsonl";
+    let is_measured = |file: &Path| fs::read_to_string(file).is_ok_and(|text| text.contains("lmbench-read"));
+    let ended = interrupted(line, INT, 0, |folder| is_measured(&folder.join("mlc.jsonl")));
+    let lines: Vec<Vec<&str>> = ended.printed.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert!(
+        ended.printed.contains("Measuring idle latencies (in ns)...") && !ended.printed.contains("NaN"),
+        "{}",
+        ended.printed
+    );
+    assert!(lines.iter().any(|line| line.ends_with(&["-", "-"])), "points that were not measured: {}", ended.printed);
+}
+
 #[test]
 fn a_fit_writes_no_description() {
     let line = "fit --machine-out mine.toml --data-out data.jsonl";

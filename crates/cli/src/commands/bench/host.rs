@@ -12,7 +12,7 @@ use host::memory::PageKind;
 use host::threads::current_cpu;
 use record::{Record, Warning};
 
-use super::{BenchCommand, tables};
+use super::{BenchCommand, suite_tables, tables, unfinished_mlc};
 use crate::commands::topology;
 use crate::failure::Failure;
 use crate::output::{Files, Output, draw, make_drawings, print};
@@ -71,7 +71,10 @@ impl BenchCommand {
         output.announce(&bench::computer_of_host(platform.inventory()))?;
         let view = self.output.view();
         let early = view.clone();
-        output.tell_early(move |records| tables(TITLE, records, &early));
+        match of_suite {
+            Some(Suite::Mlc) => output.tell_early(unfinished_mlc(TITLE, &plans, platform.layout())?),
+            _ => output.tell_early(move |records| tables(TITLE, records, &early)),
+        }
         let limit = self.host.limit(of_suite);
         let outcomes = measure_here(&plans, &mut platform, limit, &mut output)?;
         let records: Vec<Record> = outcomes.iter().flat_map(Outcome::records).cloned().collect();
@@ -80,7 +83,7 @@ impl BenchCommand {
         }
         if output.wants_table() {
             print(if self.experiments.is_empty() {
-                self.suite_tables(suite, TITLE, &records, &view)
+                suite_tables(suite, TITLE, &records, &view)
             } else {
                 tables(TITLE, &records, &view)
             })?;

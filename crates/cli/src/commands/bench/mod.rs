@@ -99,6 +99,23 @@ fn tables(title: &str, records: &[Record], view: &View) -> String {
     shown.join("\n")
 }
 
+/// The tables of a suite, or its text in the layout of Intel MLC.
+fn suite_tables(suite: Suite, title: &str, records: &[Record], view: &View) -> String {
+    if suite == Suite::Mlc { report::mlc(title, records, &[]) } else { tables(title, records, view) }
+}
+
+/// The text of those records of the suite `mlc` that there are, with what is missing.
+fn unfinished_mlc(
+    title: &str,
+    plans: &[Plan],
+    layout: &Layout,
+) -> Result<impl Fn(&[Record]) -> String + Send + use<>, Failure> {
+    let planned: Vec<Vec<Record>> =
+        plans.iter().map(|plan| plan.unmeasured(layout)).collect::<Result<_, _>>().map_err(Failure::input)?;
+    let (planned, title) = (planned.concat(), title.to_owned());
+    Ok(move |records: &[Record]| report::mlc(&title, records, &planned))
+}
+
 impl BenchCommand {
     /// Runs the command.
     ///
@@ -136,11 +153,6 @@ impl BenchCommand {
             search.bound = Duration::from_ns(bound);
         }
         Ok(scope)
-    }
-
-    /// The tables of a suite, or its text in the layout of Intel MLC.
-    fn suite_tables(&self, suite: Suite, title: &str, records: &[Record], view: &View) -> String {
-        if suite == Suite::Mlc { report::mlc(title, records) } else { tables(title, records, view) }
     }
 
     /// A suite derives its placements: those that were given would be ignored.

@@ -6,7 +6,7 @@ use experiments::{ExperimentError, Outcome, Outcomes, Reproduction, parallel, ru
 use machine::Resolved;
 use record::Record;
 
-use super::BenchCommand;
+use super::{BenchCommand, suite_tables, unfinished_mlc};
 use crate::failure::Failure;
 use crate::output::{Output, note_unknown_column, print};
 use crate::progress;
@@ -31,16 +31,21 @@ impl BenchCommand {
                 note_unknown_column(&view, [&table]);
                 print(table.shown(&view))
             };
-            return self.measure(machine, &plans, table);
+            return self.measure(machine, &plans, self.early_table(machine), table);
         }
         self.refuse_placement()?;
         let suite: Suite = self.suite.as_deref().unwrap_or("local").parse().map_err(Failure::input)?;
         let plans = suite.plans(&layout, &scope).map_err(Failure::input)?;
+        let tables = |records: &[Record], _: Vec<_>| print(suite_tables(suite, title, records, &view));
+        if suite == Suite::Mlc {
+            let early = unfinished_mlc(title, &plans, &layout)?;
+            return self.measure(machine, &plans, early, tables);
+        }
         if !suite.is_of_the_thesis() {
-            return self.measure(machine, &plans, |records, _| print(self.suite_tables(suite, title, records, &view)));
+            return self.measure(machine, &plans, self.early_table(machine), tables);
         }
         let published = Reproduction::of_suite(suite, &machine.description, scope).map_err(Failure::input)?;
-        self.measure(machine, &plans, |_, outcomes| {
+        self.measure(machine, &plans, self.early_table(machine), |_, outcomes| {
             let of = |plan| Measurement::of_plan(&machine.description.name, plan);
             let measured = plans.iter().zip(outcomes);
             let outcomes: Outcomes =
@@ -49,16 +54,23 @@ impl BenchCommand {
         })
     }
 
-    /// Runs the plans on all cores and writes their records in order. Has `table` print what came out, if a table is wanted.
+    /// The table of an interrupted run.
+    fn early_table(&self, machine: &Resolved) -> impl Fn(&[Record]) -> String + Send + use<> {
+        let (title, view) = (machine.description.title.clone(), self.output.view());
+        move |records: &[Record]| report::measurements(&title, records).shown(&view)
+    }
+
+    /// Runs the plans on all cores and writes their records in order. Has `table` print what came out, if a table is wanted; if the run
+    /// is interrupted, `early` gives it.
     fn measure(
         &self,
         machine: &Resolved,
         plans: &[Plan],
+        early: impl Fn(&[Record]) -> String + Send + 'static,
         table: impl FnOnce(&[Record], Vec<bench::Outcome>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let mut output: Output<Record> = self.output.open()?;
-        let (title, view) = (machine.description.title.clone(), self.output.view());
-        output.tell_early(move |records| report::measurements(&title, records).shown(&view));
+        output.tell_early(early);
         output.describe(&experiments::description_row(machine))?;
         if let Some(computer) = bench::computer_of_server(&machine.description) {
             output.announce(&computer)?;
