@@ -11,11 +11,12 @@ mod error;
 mod kind;
 mod layer;
 mod level;
+mod source;
 pub(crate) mod spec;
 mod wiring;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use units::{Bytes, Hertz};
 
@@ -33,8 +34,9 @@ pub use spec::{
 };
 
 use check::{Conflict, check};
-use kind::{Alternatives, Raw, quoted};
-use layer::{KeyRule, Layer, Located, Resolver, Writer, wrong_type};
+use kind::{Alternatives, quoted};
+use layer::{KeyRule, Layer, Resolver, Writer};
+use source::{Source, inheritance};
 use spec::Section;
 
 pub use wiring::JoinedRings;
@@ -384,65 +386,6 @@ pub fn parse(file: &str, text: &str) -> Result<Resolved, DescriptionError> {
     resolve_from(Source::File(PathBuf::from(file)), text)
 }
 
-/// The source of a description's text.
-#[derive(Clone, PartialEq)]
-enum Source {
-    BuiltIn { name: String, text: String },
-    File(PathBuf),
-}
-
-impl Source {
-    /// The source named `name`; a relative path is resolved in the folder of `from`.
-    fn named(name: &str, from: Option<&Source>) -> Option<Self> {
-        if let Some(text) = catalogue::text(name) {
-            return Some(Self::BuiltIn { name: name.into(), text });
-        }
-        if !name.contains('/') && !name.ends_with(".toml") {
-            return None;
-        }
-        let folder = match from {
-            Some(Self::File(path)) => path.parent().unwrap_or(Path::new("")),
-            _ => Path::new(""),
-        };
-        Some(Self::File(folder.join(name)))
-    }
-
-    /// The file's name in messages.
-    fn label(&self) -> String {
-        match self {
-            Self::BuiltIn { name, .. } if catalogue::is_stored(name) => format!("machines/{name}.toml"),
-            Self::BuiltIn { name, .. } => name.clone(),
-            Self::File(path) => path.display().to_string(),
-        }
-    }
-
-    /// The layer of its own keys.
-    fn layer(&self, text: &str) -> Result<Layer, DescriptionError> {
-        match self {
-            Self::BuiltIn { name, .. } if !catalogue::is_stored(name) => Layer::of_name(name, text),
-            _ => Layer::parse(&self.label(), text),
-        }
-    }
-
-    /// The name of the machine, if the file sets none.
-    fn stem(&self) -> String {
-        match self {
-            Self::BuiltIn { name, .. } => name.clone(),
-            Self::File(path) => path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned()),
-        }
-    }
-
-    fn text(&self) -> Result<String, DescriptionError> {
-        match self {
-            Self::BuiltIn { text, .. } => Ok(text.clone()),
-            Self::File(path) => input::text(path, input::WRITTEN).map_err(|error| DescriptionError::Unreadable {
-                path: path.display().to_string(),
-                reason: error.to_string(),
-            }),
-        }
-    }
-}
-
 fn resolve_from(source: Source, text: &str) -> Result<Resolved, DescriptionError> {
     let stem = source.stem();
     resolve_layers(inheritance(source, text)?, &stem)
@@ -463,52 +406,6 @@ fn resolve_layers(layers: Vec<Layer>, stem: &str) -> Result<Resolved, Descriptio
     let unread = unread_tables(&description);
     origins.retain(|key, _| key.split_once('.').is_none_or(|(table, _)| !unread.contains(&table)));
     Ok(Resolved { description, origins })
-}
-
-/// The file and its ancestors, the file first.
-fn inheritance(source: Source, text: &str) -> Result<Vec<Layer>, DescriptionError> {
-    let mut layers = vec![source.layer(text)?];
-    let mut visited = vec![source];
-    loop {
-        let (layer, from) = (&layers[layers.len() - 1], &visited[visited.len() - 1]);
-        let Some(located) = layer.get("inherit") else { return Ok(layers) };
-        let parent = parent_of(located, from)?;
-        if visited.iter().any(|seen| seen.label() == parent.label()) {
-            let chain: Vec<_> = visited.iter().chain([&parent]).map(Source::label).collect();
-            let entry = located.entry("inherit");
-            return Err(DescriptionError::Circle { entry, chain: chain.join(" -> ") });
-        }
-        let text = parent.text().map_err(|error| match error {
-            DescriptionError::Unreadable { path, reason } => {
-                inherit_error(located, &format!("{path} cannot be read: {reason}"))
-            }
-            other => other,
-        })?;
-        layers.push(parent.layer(&text)?);
-        visited.push(parent);
-    }
-}
-
-fn parent_of(located: &Located, from: &Source) -> Result<Source, DescriptionError> {
-    let accepted = "the name of a machine, or the path of a .toml file relative to this one";
-    let Raw::Text(name) = &located.raw else { return Err(wrong_type("inherit", located, accepted)) };
-    Source::named(name, Some(from)).ok_or_else(|| {
-        let known = catalogue::all().map(|entry| entry.name);
-        let reason = match input::nearest(name, known) {
-            Some(near) => format!("unknown machine, did you mean {near}?"),
-            None => "unknown machine".into(),
-        };
-        inherit_error(located, &reason)
-    })
-}
-
-fn inherit_error(located: &Located, reason: &str) -> DescriptionError {
-    let known: Vec<_> = catalogue::all().map(|entry| entry.name).collect();
-    DescriptionError::Impossible {
-        entry: located.entry("inherit"),
-        reason: reason.into(),
-        accepted: format!("{}, or the path of a .toml file relative to this one", known.join(" ")),
-    }
 }
 
 #[cfg(test)]
