@@ -186,7 +186,16 @@ fn a_record_beyond_the_memory_of_the_machine_is_named_before_anything_is_simulat
     for part in [&format!("--against huge.jsonl:{number}: lmbench-read needs 1 TiB on node 0"), "accepted: up to"] {
         assert!(errors.contains(part), "{part}: {errors}");
     }
-    assert_eq!(std::fs::read_to_string(folder.path().join("told.jsonl")).ok(), Some(good), "an earlier result stays");
+    let told = std::fs::read_to_string(folder.path().join("told.jsonl")).expect("there");
+    assert_eq!(told, good, "an earlier result stays");
+    // Others have lines, too: a stride that no list has is impossible on any machine.
+    let far =
+        measurement.replace("\"stride\":64,\"window\":4096", "\"stride\":1099511627776,\"window\":70368744177664");
+    assert_ne!(far, measurement);
+    std::fs::write(folder.path().join("far.jsonl"), format!("{good}{far}\n")).expect("written");
+    let compared = printed_in(folder.path(), "bench -m xeon-8180-2s --against far.jsonl");
+    let said = format!("not repeated: 1, impossible on the described machine (line {})", good.lines().count() + 1);
+    assert!(compared.contains(&said), "{compared}");
 }
 
 #[test]

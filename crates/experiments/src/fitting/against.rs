@@ -12,13 +12,24 @@ use super::{Comparison, Mapping};
 use crate::error::ExperimentError;
 use crate::parallel;
 
+/// Records that are not repeated, for one reason.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Skipped {
+    /// The reason.
+    pub reason: &'static str,
+    /// How many records.
+    pub number: usize,
+    /// The place of the first in the list.
+    pub first: usize,
+}
+
 /// Records beside their simulation.
 #[derive(Clone, Debug)]
 pub struct Against {
     /// A row for each record that could be repeated.
     pub rows: Vec<Comparison>,
-    /// Why others could not, each reason with how many records it is about.
-    pub skipped: Vec<(&'static str, usize)>,
+    /// Those that could not be repeated.
+    pub skipped: Vec<Skipped>,
     /// Remarks on neighbours that are in the records.
     pub neighbours: Vec<String>,
 }
@@ -53,7 +64,7 @@ pub struct Repetition {
     machine: Repeated,
     /// Each with its place among the records.
     jobs: Vec<(usize, Record, Plan)>,
-    skipped: Vec<(&'static str, usize)>,
+    skipped: Vec<Skipped>,
     neighbours: Vec<String>,
 }
 
@@ -75,16 +86,16 @@ impl Repetition {
         let simulated = Caches { line: layout.line, private: layout.l2, shared: layout.outermost };
         let caches = mapping.map_or(simulated, Mapping::caches);
         let Ordinary { records, notes: neighbours, .. } = ordinary(records, caches);
-        let (mut skipped, mut jobs): (Vec<(&'static str, usize)>, Vec<_>) = Default::default();
+        let (mut skipped, mut jobs): (Vec<Skipped>, Vec<_>) = Default::default();
         for (place, record) in records.into_iter().enumerate() {
             match repeated(&record, &layout, line, &settings, mapping) {
                 Ok(plan) => {
                     check_memory(description, &layout, (place, &record), &plan)?;
                     jobs.push((place, record, plan));
                 }
-                Err(reason) => match skipped.iter_mut().find(|(known, _)| *known == reason) {
-                    Some((_, number)) => *number += 1,
-                    None => skipped.push((reason, 1)),
+                Err(reason) => match skipped.iter_mut().find(|known| known.reason == reason) {
+                    Some(known) => known.number += 1,
+                    None => skipped.push(Skipped { reason, number: 1, first: place }),
                 },
             }
         }
@@ -96,8 +107,8 @@ impl Repetition {
         self.jobs.len()
     }
 
-    /// Why others are not, each reason with how many records it is about.
-    pub fn skipped(&self) -> &[(&'static str, usize)] {
+    /// Those that are not.
+    pub fn skipped(&self) -> &[Skipped] {
         &self.skipped
     }
 
@@ -226,7 +237,7 @@ mod tests {
             "{:#?}",
             found.rows
         );
-        let skipped = found.skipped.iter().map(|(_, number)| number).sum::<usize>();
+        let skipped = found.skipped.iter().map(|skipped| skipped.number).sum::<usize>();
         assert!(skipped < records.len() / 3, "{:?}", found.skipped);
         assert_eq!(found.rows.len() + skipped, records.len());
     }

@@ -15,7 +15,7 @@ mod repeated;
 mod server;
 mod unloaded;
 
-pub use against::{Against, Errors, Repetition};
+pub use against::{Against, Errors, Repetition, Skipped};
 pub use analysis::{Analysis, analyse, doubtful};
 pub use announced::{AnnouncedCache, beside_announced};
 pub use confirmation::{Comparison, compare, disagreement};

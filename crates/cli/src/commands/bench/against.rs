@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use experiments::ExperimentError;
-use experiments::fitting::{Against, Mapping, Repetition};
+use experiments::fitting::{Against, Mapping, Repetition, Skipped};
 use machine::Description;
 use record::{FitRow, Record, Unit};
 use report::Table;
@@ -32,8 +32,8 @@ impl BenchCommand {
         let of_record = |error| of_record(error, file, &contents.lines);
         let repetition = Repetition::new(description, &records, mapping.as_ref()).map_err(of_record)?;
         if repetition.count() == 0 {
-            let skipped = repetition.skipped();
-            let reasons: Vec<String> = skipped.iter().map(|(why, number)| format!("{number}, {why}")).collect();
+            let skipped = repetition.skipped().iter();
+            let reasons: Vec<String> = skipped.map(|skipped| of_skipped(skipped, &contents.lines)).collect();
             let problem = format!("no record can be repeated: {}", reasons.join("; "));
             return Err(Failure::flag("--against", file.display(), problem, "records of `ccnuma bench`"));
         }
@@ -43,7 +43,7 @@ impl BenchCommand {
         drop(bar);
         found.rows.iter().try_for_each(|row| output.write(&row.row(&first.machine)))?;
         if output.wants_table() {
-            print(table(&first.machine, &description.name, &found).shown(&self.output.view()))?;
+            print(table(&first.machine, &description.name, &found, &contents.lines).shown(&self.output.view()))?;
         }
         output.finish()
     }
@@ -65,7 +65,16 @@ fn of_record(error: ExperimentError, file: &Path, lines: &[usize]) -> Failure {
     }
 }
 
-fn table(measured: &str, simulated: &str, found: &Against) -> Table {
+/// Records that are not repeated: how many, why, and the line of the first.
+fn of_skipped(skipped: &Skipped, lines: &[usize]) -> String {
+    let Skipped { reason, number, first } = skipped;
+    let place = if *number == 1 { "line" } else { "first on line" };
+    lines
+        .get(*first)
+        .map_or_else(|| format!("{number}, {reason}"), |line| format!("{number}, {reason} ({place} {line})"))
+}
+
+fn table(measured: &str, simulated: &str, found: &Against, lines: &[usize]) -> Table {
     let title = format!("{measured} measured, {simulated} simulated with the same experiments");
     let mut table = compared::table(title, "record", &found.rows, false);
     for (what, unit) in [("latencies", Unit::Nanoseconds), ("bandwidths", Unit::MegabytesPerSecond)] {
@@ -77,6 +86,6 @@ fn table(measured: &str, simulated: &str, found: &Against) -> Table {
         }
     }
     found.neighbours.iter().for_each(|remark| table.note(remark.clone()));
-    found.skipped.iter().for_each(|(reason, number)| table.note(format!("not repeated: {number}, {reason}")));
+    found.skipped.iter().for_each(|skipped| table.note(format!("not repeated: {}", of_skipped(skipped, lines))));
     table
 }
