@@ -145,7 +145,12 @@ pub enum ParameterError {
         parameter: Parameter,
     },
     /// The program has too few threads for the value.
-    #[error("--{} {value}: out of range for {program} on {threads} threads; accepted: {}", .parameter.name, .parameter.range_on(*.threads))]
+    #[error(
+        "--{} {value}: out of range for {program} on {threads} thread{}; accepted: {}",
+        .parameter.name,
+        if *.threads == 1 { "" } else { "s" },
+        .parameter.range_on(*.threads)
+    )]
     BeyondThreads {
         /// The program.
         program: &'static str,
@@ -231,11 +236,16 @@ pub trait Declared: Sized {
 }
 
 /// Declares a program: the structure of its parameters, with default and range, and what is known of it by name. `powers of`
-/// a number after a range narrows it to those, and `within threads - N` to at most so many less than there are threads. `fitted to` lists the published figures that decided constants of the program. `of` a kind of
-/// data lets it work on such data in place of its own.
+/// a number after a range narrows it to those, `within threads - N` to at most so many less than the program has threads. `fitted
+/// to` lists the published figures that decided constants of the program. `of` a kind of data lets it work on such data in place of
+/// its own.
 macro_rules! program {
     ($(#[$doc:meta])* $type:ident is $name:literal: $summary:literal $(, fitted to [$($figure:literal),*])? $(, of $data:ident: $kind:ident)? {
-        $(#[doc = $meaning:literal] $field:ident: $default:expr, $least:literal to $most:expr $(, powers of $base:literal)? $(, within threads - $less:literal)?;)*
+        $(
+            #[doc = $meaning:literal]
+            $field:ident: $default:expr, $least:literal to $most:expr
+                $(, powers of $base:literal)? $(, within threads - $less:literal)?;
+        )*
     }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]

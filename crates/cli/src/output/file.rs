@@ -2,8 +2,8 @@
 //!
 //! A file that is new or empty is written. A file of ours of the same kind is replaced; results that only another run could give
 //! again are kept beside it as `FILE.old`, as `perf record` does; as `FILE.unfinished.old` if their run was cut short, so that they do
-//! not displace those of a whole one. Anything else is refused before work begins. `--force` replaces
-//! whatever is there. What is no regular file, such as `/dev/null` or a pipe, is written to as it is.
+//! not displace those of a whole one. Anything else is refused before work begins. `--force` replaces whatever is there. What is no
+//! regular file, such as `/dev/null` or a pipe, is written to as it is.
 //!
 //! Files that are useful only as a whole are written aside and get their names when they are complete; records and traces are
 //! written as they come, and are good for what they hold if the command ends early. Traces have an end of their own; beside records
