@@ -25,8 +25,9 @@ struct Choice {
 const PSEUDO_LRU: &str = "\"pseudo-lru\"";
 const LRU: &str = "\"lru\"";
 const RANDOM: &str = "\"random\"";
-pub(super) const POLICIES: &[&str] = &[PSEUDO_LRU, LRU, RANDOM];
-const EACH_POLICY: &[&[&str]] = &[&[PSEUDO_LRU], &[LRU], &[RANDOM]];
+const NRU: &str = "\"nru\"";
+pub(super) const POLICIES: &[&str] = &[PSEUDO_LRU, LRU, NRU, RANDOM];
+const EACH_POLICY: &[&[&str]] = &[&[PSEUDO_LRU], &[LRU], &[NRU], &[RANDOM]];
 
 const CONSECUTIVE: &str = "\"consecutive\"";
 const SCATTERED: &str = "\"scattered\"";
@@ -41,9 +42,11 @@ const CHOICES: [Choice; 4] = [
         alternatives: &[
             &[CONSECUTIVE, PSEUDO_LRU],
             &[CONSECUTIVE, LRU],
+            &[CONSECUTIVE, NRU],
             &[CONSECUTIVE, RANDOM],
             &[SCATTERED, PSEUDO_LRU],
             &[SCATTERED, LRU],
+            &[SCATTERED, NRU],
             &[SCATTERED, RANDOM],
         ],
         beyond: 0,

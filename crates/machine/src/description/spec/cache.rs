@@ -21,11 +21,19 @@ pub enum Replacement {
     LeastRecentlyUsed,
     /// Tree pseudo-LRU: each bit of a set's binary tree points away from the half that was used last.
     PseudoLeastRecentlyUsed,
+    /// Not recently used: a bit a way is set when the way is used, and when all are, those of the others are cleared; the victim is the
+    /// first way whose bit is clear (bit-PLRU, or MRU: Abel and Reineke, "Reverse engineering of cache replacement policies in Intel
+    /// microprocessors and their evaluation", ISPASS 2014).
+    NotRecentlyUsed,
 }
 
 impl Alternatives for Replacement {
-    const WORDS: &'static [(Self, &'static str)] =
-        &[(Self::Random, "random"), (Self::LeastRecentlyUsed, "lru"), (Self::PseudoLeastRecentlyUsed, "pseudo-lru")];
+    const WORDS: &'static [(Self, &'static str)] = &[
+        (Self::Random, "random"),
+        (Self::LeastRecentlyUsed, "lru"),
+        (Self::PseudoLeastRecentlyUsed, "pseudo-lru"),
+        (Self::NotRecentlyUsed, "nru"),
+    ];
 }
 
 /// The occupancy of the second-level cache bus by a line from memory (Prestor 4.2.3, R10000 against R12000).

@@ -11,6 +11,8 @@ fn fill(cache: &mut Cache, line: u64, state: CopyState, random: &mut Xoshiro256P
 }
 
 const LRU: Replacement = Replacement::LeastRecentlyUsed;
+const POLICIES: &[Replacement] =
+    &[Replacement::Random, LRU, Replacement::PseudoLeastRecentlyUsed, Replacement::NotRecentlyUsed];
 
 fn random() -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(1)
@@ -125,7 +127,7 @@ proptest! {
     #[test]
     fn whatever_the_replacement_a_line_is_where_it_was_put_until_it_is_returned(
         ways in 1usize..=32,
-        replacement in prop::sample::select(vec![Replacement::Random, LRU, Replacement::PseudoLeastRecentlyUsed]),
+        replacement in prop::sample::select(POLICIES),
         lines in prop::collection::vec(0u64..200, 1..300),
     ) {
         let random = &mut random();
