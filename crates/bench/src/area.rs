@@ -9,11 +9,18 @@ use crate::{BenchError, Settings};
 
 /// Steps of one sample at least, whatever they cost.
 const STEPS: u64 = 16 << 10;
-/// How long a sample of hits takes: looking at the kernel's counters before it has displaced part of the first-level cache, and
-/// the microsecond in which that comes back must not weigh; yet interruptions should not fall into every sample.
-const LONG_ENOUGH: Duration = Duration(400_000_000);
-/// An array of more elements than this is not walked twice to bring it into the caches.
-const MOST_WARM_UP_STEPS: u64 = 32 << 10;
+/// How long a sample of hits takes, all of its walks: looking at the kernel's counters before each has displaced part of the
+/// first-level cache, and the microsecond in which that comes back must not weigh; yet interruptions should not fall into every one.
+const LONG_ENOUGH: Duration = Duration(600_000_000);
+/// Walks of one sample, of which the quickest counts, for a list that each of them goes through at least once: others on the core delay
+/// one of them, and the order and the frames of the list delay all.
+const WALKS: u64 = 3;
+/// An array of more elements than this is not walked twice to bring it into the caches: the first time it is read by address, which
+/// takes a fraction of the time.
+const MOST_WALKED_TWICE: u64 = 32 << 10;
+/// An array of more elements than this is not walked as a whole before it is measured. Below, it is: the part of a list that a cache has
+/// depends on the order in which the list was read before, and, if others fill the cache, too, on how long ago.
+const MOST_WALKED: u64 = 256 << 10;
 
 /// Nanoseconds a load along a list through the whole array, each sample going on where the last one ended.
 pub(crate) struct Walks;
@@ -35,19 +42,28 @@ impl Procedure for Walks {
             count,
         };
         platform.arrange(&[walk(0, elements)])?;
-        if elements > MOST_WARM_UP_STEPS {
-            // By address it takes a fraction of the time, and fills the caches as well.
+        if elements > MOST_WALKED_TWICE {
             platform.run(Phase::new(&[Task { kernel: Kernel::TouchLoad, ..walk(0, elements) }]))?;
         }
-        let mut first = if elements > MOST_WARM_UP_STEPS { STEPS } else { (2 * elements).max(STEPS) };
+        let warm_up = match elements {
+            ..=MOST_WALKED_TWICE => 2 * elements,
+            ..=MOST_WALKED => elements,
+            _ => 0,
+        };
+        let mut first = warm_up.max(STEPS);
         let pace = ns_per_step(platform.run(Phase::new(&[walk(0, first)]))?[0]);
-        let steps = STEPS.max((LONG_ENOUGH.as_ns() / pace) as u64);
+        let walks = if elements <= STEPS / WALKS { WALKS } else { 1 };
+        let steps = STEPS.max((LONG_ENOUGH.as_ns() / pace) as u64) / walks;
         for _ in 0..count {
             collected.take(count, || {
-                let measurements = platform.run(Phase::new(&[walk(first, steps)]))?;
-                first += steps;
-                let values = measurements.iter().copied().map(ns_per_step).collect();
-                Ok(Sample { values, disturbance: disturbance(&measurements), traffic_mb_per_s: None })
+                let mut quickest = platform.run(Phase::new(&[walk(first, steps)]))?;
+                for number in 1..walks {
+                    let again = platform.run(Phase::new(&[walk(first + number * steps, steps)]))?;
+                    quickest = std::cmp::min_by_key(quickest, again, |walks| walks[0].elapsed);
+                }
+                first += walks * steps;
+                let values = quickest.iter().copied().map(ns_per_step).collect();
+                Ok(Sample { values, disturbance: disturbance(&quickest), traffic_mb_per_s: None })
             })?;
         }
         collected.note_conditions(platform);

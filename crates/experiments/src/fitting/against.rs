@@ -83,8 +83,7 @@ impl Repetition {
         let layout = Layout::simulated(description)?;
         let line = mapping.map_or(layout.line, Mapping::line);
         let settings = Settings { iterations: 1, ..Settings::simulated() };
-        let simulated = Caches { line: layout.line, private: layout.l2, shared: layout.outermost };
-        let caches = mapping.map_or(simulated, Mapping::caches);
+        let caches = mapping.map_or_else(|| Caches::of(&layout), Mapping::caches);
         let Ordinary { records, notes: neighbours, .. } = ordinary(records, caches);
         let (mut skipped, mut jobs): (Vec<Skipped>, Vec<_>) = Default::default();
         for (place, record) in records.into_iter().enumerate() {

@@ -68,7 +68,7 @@ mod tests {
             _ => false,
         };
         let record = |plan| crate::run_plan(&description, plan, sim::Options::default()).expect("measured").record;
-        let caches = Caches { line: layout.line, private: layout.l2, shared: layout.outermost };
+        let caches = Caches::of(&layout);
         (caches, plans.iter().filter(wanted).map(record).collect())
     }
 

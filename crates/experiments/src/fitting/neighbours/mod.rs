@@ -1,11 +1,14 @@
-//! Neighbours of a virtual machine: others on its package, whose work is in the samples of its records.
+//! Neighbours of a virtual machine: others on its package, whose work is in the samples of its records; and chance, which is in them
+//! everywhere.
 //!
-//! The least of all samples is disturbed least. Where neighbours change what is measured, and not only how long it takes, it is of a
-//! moment of rest, or of other places: then the median, which repeats from run to run, counts.
+//! The least of all samples is disturbed least. Where neighbours or chance change what is measured, and not only how long it takes, it
+//! is of a moment of rest, of other places, or of a lucky draw: then the median, which repeats from run to run, counts.
 
 mod crowded;
+mod lucky;
 mod one_core;
 
+use bench::Layout;
 use record::{Record, Unit};
 use units::Bytes;
 
@@ -15,6 +18,8 @@ use super::list::List;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Caches {
     pub(super) line: Bytes,
+    /// The first level.
+    pub(super) first: Bytes,
     /// The outermost cache of a core alone.
     pub(super) private: Bytes,
     /// The cache that it shares with others.
@@ -22,6 +27,11 @@ pub(super) struct Caches {
 }
 
 impl Caches {
+    /// Those of a simulated machine.
+    pub(super) fn of(layout: &Layout) -> Self {
+        Self { line: layout.line, first: layout.l1, private: layout.l2, shared: layout.outermost }
+    }
+
     /// The list that a record is about, unless its elements leave out so many lines that they leave out sets.
     fn list(&self, record: &Record) -> Option<List> {
         List::of_record(record).filter(|list| list.stride.0 <= 4 * self.line.0)
@@ -49,6 +59,7 @@ pub(super) struct Ordinary {
 /// The `records` of a computer with these caches.
 pub(super) fn ordinary(records: &[Record], caches: Caches) -> Ordinary {
     let mut records = records.to_vec();
+    lucky::medians_of_drawn_lists(&mut records, caches);
     let on_one_core = one_core::medians_of_pairs(&mut records, caches);
     let at_rest = records.clone();
     let crowded = crowded::medians_beyond_private_caches(&mut records, caches);

@@ -71,7 +71,7 @@ mod tests {
         };
         let record = |plan| crate::run_plan(&description, plan, sim::Options::default()).expect("measured").record;
         let mut records: Vec<Record> = plans.iter().filter(wanted).take(12).map(record).collect();
-        let caches = Caches { line: layout.line, private: layout.l2, shared: layout.outermost };
+        let caches = Caches::of(&layout);
         let undisturbed = records.clone();
         assert_eq!(medians_of_pairs(&mut records, caches), None);
         assert_eq!(records, undisturbed);

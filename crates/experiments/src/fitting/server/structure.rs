@@ -159,9 +159,9 @@ impl Structure {
         })
     }
 
-    /// The caches beyond the first level, a cluster's.
+    /// The caches of a core, and of its cluster.
     pub(super) fn caches(&self) -> Caches {
-        Caches { line: self.line, private: self.l2.size, shared: self.l3.size }
+        Caches { line: self.line, first: self.l1.size, private: self.l2.size, shared: self.l3.size }
     }
 
     /// Cores in all.
