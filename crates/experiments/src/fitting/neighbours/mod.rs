@@ -2,7 +2,7 @@
 //! everywhere.
 //!
 //! The least of all samples is disturbed least. Where neighbours or chance change what is measured, and not only how long it takes, it
-//! is of a moment of rest, of other places, or of a lucky draw: then the median, which repeats from run to run, counts.
+//! is of a moment of rest, of other places, or of a lucky order: then the median, which repeats from run to run, counts.
 
 mod crowded;
 mod lucky;
@@ -59,7 +59,7 @@ pub(super) struct Ordinary {
 /// The `records` of a computer with these caches.
 pub(super) fn ordinary(records: &[Record], caches: Caches) -> Ordinary {
     let mut records = records.to_vec();
-    lucky::medians_of_drawn_lists(&mut records, caches);
+    lucky::medians_of_held_lists(&mut records, caches);
     let on_one_core = one_core::medians_of_pairs(&mut records, caches);
     let at_rest = records.clone();
     let crowded = crowded::medians_beyond_private_caches(&mut records, caches);
