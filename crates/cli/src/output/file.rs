@@ -6,8 +6,9 @@
 //! regular file, such as `/dev/null` or a pipe, is written to as it is.
 //!
 //! Files that are useful only as a whole are written aside and get their names when they are complete; records and traces are
-//! written as they come, and are good for what they hold if the command ends early. Traces have an end of their own; beside records
-//! that are being written stands an empty `FILE.unfinished`, which stays if the command does not come to an end.
+//! written as they come, and are good for what they hold if the command ends early. Traces have an
+//! end of their own; beside records that are being written stands an empty `FILE.unfinished`, which stays if the command does not
+//! come to an end.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
@@ -34,10 +35,11 @@ pub struct Stream {
     file: File,
 }
 
-/// The mark beside a file that is written as it comes, which goes when the file is complete. Whoever drops it before leaves it there.
+/// The mark beside a file that is written as it comes: from its first byte until it is complete. Whoever drops it before leaves it there.
 #[derive(Debug)]
 pub struct Unfinished {
     mark: PathBuf,
+    begun: bool,
 }
 
 /// A file that gets its name when it is complete.
@@ -73,11 +75,20 @@ enum There {
 }
 
 impl Files {
-    /// Whether the file may be written, by the rule.
+    /// Whether the file may be written: by the rule, and for all that its folder tells.
     ///
     /// # Errors
     /// When it may not.
     pub fn check(self, flag: &str, path: &Path, kind: Kind) -> Result<(), Failure> {
+        self.check_rule(flag, path, kind)?;
+        let is_folder = if path.is_dir() { Err(io::ErrorKind::IsADirectory.into()) } else { Ok(()) };
+        is_folder
+            .and_then(|()| fs::metadata(folder_of(path).join(".")))
+            .map_err(|error| unwritable(flag, path, &error))?;
+        Ok(())
+    }
+
+    fn check_rule(self, flag: &str, path: &Path, kind: Kind) -> Result<(), Failure> {
         match there(path, kind) {
             There::Foreign(what) if !self.force => {
                 let accepted = format!(
@@ -96,8 +107,13 @@ impl Files {
     /// # Errors
     /// When it may not be written, by the rule or by the system.
     pub fn stream(self, flag: &str, path: &Path, kind: Kind) -> Result<Stream, Failure> {
+        self.check(flag, path, kind)?;
         self.make_room(flag, path, kind)?;
-        let file = File::create(path).map_err(|error| unwritable(flag, path, &error))?;
+        let refused = |error: io::Error| unwritable(flag, path, &error);
+        let file = open(path).map_err(refused)?;
+        if !is_device(path) {
+            file.set_len(0).map_err(refused)?;
+        }
         Ok(Stream { name: name(flag, path), file })
     }
 
@@ -111,7 +127,7 @@ impl Files {
         // The target of a link is replaced, not the link.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let written = match there(&path, kind) {
-            There::Device => Written::There(File::create(&path).map_err(refused)?),
+            There::Device => Written::There(open(&path).map_err(refused)?),
             _ => Written::Aside(aside(&path).map_err(refused)?),
         };
         if let Written::Aside(file) = &written {
@@ -120,41 +136,47 @@ impl Files {
         Ok(Whole { name: name(flag, &path), kind, path, files: self, written })
     }
 
-    /// Marks a file as not complete. A file that cannot have a mark beside it is written all the same.
-    pub fn mark_unfinished(path: &Path) -> Option<Unfinished> {
-        let mark = beside(path, UNFINISHED);
-        let is_device = fs::metadata(path).is_ok_and(|metadata| !metadata.is_file());
-        (!is_device && File::create(&mark).is_ok()).then_some(Unfinished { mark })
-    }
-
     /// Puts results that are there aside, apart from those of whole runs if theirs was cut short.
     ///
     /// # Errors
     /// When what is there may not go, by the rule, or cannot.
     pub fn make_room(self, flag: &str, path: &Path, kind: Kind) -> Result<(), Failure> {
-        self.check(flag, path, kind)?;
+        self.check_rule(flag, path, kind)?;
         if self.force || !kind.is_result() || !matches!(there(path, kind), There::Ours) {
             return Ok(());
         }
         let mark = beside(path, UNFINISHED);
-        let is_whole = !mark.exists() && kind.has_its_end(path);
+        let is_whole = !is_mark(&mark) && kind.has_its_end(path);
         let (old, which) = match is_whole {
             true => (beside(path, OLD), "previous file"),
             false => (beside(&mark, OLD), "previous file, of a run that was cut short,"),
         };
         fs::rename(path, &old).map_err(|error| unwritable(flag, path, &error))?;
         progress::say(format!("note: {flag} {}: the {which} was renamed to {}", path.display(), old.display()));
-        // Without its file it says nothing; it may be absent.
-        let _gone = fs::remove_file(mark);
+        // Without its file it says nothing.
+        remove_mark(&mark);
         Ok(())
     }
 }
 
 impl Unfinished {
+    /// The mark of a file that nothing is written to yet.
+    pub fn of(path: &Path) -> Self {
+        Self { mark: beside(path, UNFINISHED), begun: is_device(path) }
+    }
+
+    /// Something is about to be written. A file that cannot have a mark beside it is written all the same.
+    pub fn begin(&mut self) {
+        if !self.begun {
+            self.begun = true;
+            // What is there by that name stays: it is a mark already, or somebody's file.
+            let _there = File::create_new(&self.mark);
+        }
+    }
+
     /// The file is complete.
     pub fn complete(self) {
-        // Left behind, it only has a later run keep the file under another name.
-        let _gone = fs::remove_file(self.mark);
+        remove_mark(&self.mark);
     }
 }
 
@@ -222,9 +244,35 @@ pub fn beside(path: &Path, ending: &str) -> PathBuf {
     beside.into()
 }
 
+/// Whether there is a mark at `path`: a file with something in it is somebody's own.
+fn is_mark(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() == 0)
+}
+
+fn remove_mark(path: &Path) {
+    if is_mark(path) {
+        // Left behind, it only has a later run keep the file under another name.
+        let _gone = fs::remove_file(path);
+    }
+}
+
+/// Opens a file with what is in it.
+fn open(path: &Path) -> io::Result<File> {
+    File::options().write(true).create(true).truncate(false).open(path)
+}
+
+/// Whether what is at `path` takes bytes as they come: no regular file.
+fn is_device(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| !metadata.is_dir() && !metadata.is_file())
+}
+
+/// The folder of a file.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// A file beside `path`, with the rights that a new file has.
 fn aside(path: &Path) -> io::Result<NamedTempFile> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut prefix = path.file_name().ok_or(io::ErrorKind::IsADirectory)?.to_owned();
     prefix.push(".");
     if path.is_dir() {
@@ -234,14 +282,14 @@ fn aside(path: &Path) -> io::Result<NamedTempFile> {
         .prefix(&prefix)
         .suffix(".incomplete")
         .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(folder)
+        .tempfile_in(folder_of(path))
 }
 
 fn there(path: &Path, kind: Kind) -> There {
     match fs::metadata(path) {
         Err(_) => There::Nothing,
         Ok(metadata) if metadata.is_dir() => There::Nothing,
-        Ok(metadata) if !metadata.is_file() => There::Device,
+        Ok(_) if is_device(path) => There::Device,
         Ok(metadata) if metadata.len() == 0 => There::Nothing,
         Ok(_) => match kind.is_at(path) {
             Ok(true) => There::Ours,

@@ -39,7 +39,7 @@ struct Destination<R: Row> {
     file: Option<String>,
     writer: RecordWriter<Box<dyn Write + Send>, R>,
     given_up: bool,
-    /// The mark beside the file until all records are in it.
+    /// The mark beside the file until all records are in it; none for standard output.
     unfinished: Option<Unfinished>,
 }
 
@@ -180,6 +180,7 @@ impl<R: Row + Clone> Shared<R> {
     /// Writes something to every destination; a file that fails is given up.
     fn each(&mut self, write: impl Fn(&mut Destination<R>) -> Result<(), WriteError>) -> Result<(), Failure> {
         for destination in self.destinations.iter_mut().filter(|destination| !destination.given_up) {
+            destination.unfinished.iter_mut().for_each(Unfinished::begin);
             let Err(error) = write(destination) else { continue };
             match (&destination.file, error) {
                 (None, WriteError::Io(error)) => return Err(on_standard_output(error)),

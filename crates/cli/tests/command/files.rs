@@ -141,6 +141,57 @@ fn results_of_an_earlier_run_are_kept() {
     }
 }
 
+/// The names of the files in a folder, in order.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("a folder");
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.expect("one").file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// The mark of a file that is being written was put in the place of a file of that name, which went with it.
+#[test]
+fn a_file_that_is_named_as_a_mark_stays() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let sim = "sim -m flash-4p fft --points 256";
+    fs::write(at("a.unfinished"), "precious\n").expect("written");
+    for _ in 0..2 {
+        well(&ccnuma_in(folder.path(), &format!("{sim} --json=a")));
+        assert_eq!(fs::read_to_string(at("a.unfinished")).expect("there"), "precious\n");
+    }
+    assert!(at("a.old").exists(), "the first run was whole: {:?}", names(folder.path()));
+    well(&ccnuma_in(folder.path(), &format!("{sim} --json=b --csv=b.unfinished")));
+    assert_eq!(fs::read_to_string(at("b.unfinished")).expect("there").lines().count(), 2);
+}
+
+/// Files of the first of several flags, or marks beside them, were there although the command was refused.
+#[test]
+fn a_refused_command_leaves_no_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    well(&ccnuma_in(folder.path(), "run -m flash-4p -o t.arrows --json=rows -- fft --points 256"));
+    let before = names(folder.path());
+    let (sim, run) = ("sim -m flash-4p fft --points 256", "run -m flash-4p -o t.arrows");
+    for (line, part) in [
+        (format!("{sim} --json=b --csv=none/x"), "--csv none/x: cannot be written: No such file"),
+        (format!("{sim} --json=b --csv=rows/x"), "--csv rows/x: cannot be written: Not a directory"),
+        (format!("{sim} --json=b --csv=."), "--csv .: cannot be written: is a directory"),
+        (format!("{run} --json=rows -- nothing"), "nothing: unknown program"),
+        (format!("{run} --json=b -- private --distance 9"), "--distance 9"),
+        (format!("{run} --json=b -- ./nothing"), "./nothing"),
+        ("run -m flash-4p --json=rows -o none/t -- fft --points 256".to_owned(), "--output none/t"),
+        ("run --json=rows -o none/t -- true".to_owned(), "--output none/t"),
+        ("sar 10ms 1 --json=rows -o none/t".to_owned(), "--output none/t"),
+    ] {
+        let output = ccnuma_in(folder.path(), &line);
+        let errors = common::said(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line}: {errors}");
+        assert!(errors.contains(part), "{line}: {errors}");
+        assert_eq!(names(folder.path()), before, "{line}");
+    }
+}
+
 /// A new sweep does not take what an interrupted one has left for --resume.
 #[test]
 fn a_journal_that_was_not_resumed_is_kept() {
