@@ -3,7 +3,7 @@
 //! A file that is new or empty is written. A file of ours of the same kind is replaced; results that only another run could give
 //! again are kept beside it as `FILE.old`, as `perf record` does; as `FILE.unfinished.old` if their run was cut short, so that they do
 //! not displace those of a whole one. Anything else is refused before work begins. `--force` replaces whatever is there. What is no
-//! regular file, such as `/dev/null` or a pipe, is written to as it is.
+//! regular file, such as `/dev/null` or a pipe, is written to as it is, and so is the file that standard output or error goes to.
 //!
 //! Files that are useful only as a whole are written aside and get their names when they are complete; records and traces are
 //! written as they come, and are good for what they hold if the command ends early. Traces have an
@@ -12,7 +12,8 @@
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -258,12 +259,25 @@ fn remove_mark(path: &Path) {
 
 /// Opens a file with what is in it.
 fn open(path: &Path) -> io::Result<File> {
-    File::options().write(true).create(true).truncate(false).open(path)
+    match standard_stream(path) {
+        Some(stream) => Ok(stream),
+        None => File::options().write(true).create(true).truncate(false).open(path),
+    }
 }
 
-/// Whether what is at `path` takes bytes as they come: no regular file.
-fn is_device(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|metadata| !metadata.is_dir() && !metadata.is_file())
+/// Standard output or error, if it is what is at `path`: another place in the same file would be written over.
+fn standard_stream(path: &Path) -> Option<File> {
+    let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    let there = fs::metadata(path).map(identity).ok()?;
+    let streams = [io::stdout().as_fd().try_clone_to_owned(), io::stderr().as_fd().try_clone_to_owned()];
+    let mut streams = streams.into_iter().flatten().map(File::from);
+    streams.find(|stream| stream.metadata().map(identity).is_ok_and(|its| its == there))
+}
+
+/// Whether what is at `path` takes bytes as they come: no regular file, or one that this command prints to.
+pub fn is_device(path: &Path) -> bool {
+    let takes = |metadata: fs::Metadata| !metadata.is_dir() && (!metadata.is_file() || standard_stream(path).is_some());
+    fs::metadata(path).is_ok_and(takes)
 }
 
 /// The folder of a file.

@@ -13,7 +13,7 @@ use report::{Plot, PlotError, Table, View};
 
 use crate::failure::Failure;
 use file::Unfinished;
-pub use file::{Files, Stream, Whole, beside};
+pub use file::{Files, Stream, Whole, beside, is_device};
 pub use kind::Kind;
 pub use records::Output;
 use terminal::ColourChoice;

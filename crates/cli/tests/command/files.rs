@@ -192,6 +192,21 @@ fn a_refused_command_leaves_no_file() {
     }
 }
 
+/// The table was written over the records, or the file of standard output got another name.
+#[test]
+fn records_and_table_may_go_to_one_file_as_standard_output() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let sim = "\"$CCNUMA\" sim -m flash-4p fft --points 256";
+    for to in [">", ">>", ">>"] {
+        well(&shell(folder.path(), &format!("{sim} --json=/dev/stdout {to} out")));
+        well(&shell(folder.path(), &format!("{sim} --json=out >> out")));
+    }
+    let out = fs::read_to_string(folder.path().join("out")).expect("written");
+    assert_eq!(out.matches("\"record\":\"simulation\"").count(), 6, "{out}");
+    assert_eq!(out.matches("time breakdown").count(), 6, "{out}");
+    assert_eq!(names(folder.path()), ["out"]);
+}
+
 /// A new sweep does not take what an interrupted one has left for --resume.
 #[test]
 fn a_journal_that_was_not_resumed_is_kept() {
