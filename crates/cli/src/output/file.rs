@@ -6,11 +6,11 @@
 //! regular file, such as `/dev/null` or a pipe, is written to as it is, and so is the file that standard output or error goes to.
 //!
 //! Files that are useful only as a whole are written aside and get their names when they are complete; records and traces are
-//! written as they come, and are good for what they hold if the command ends early. Traces have an
-//! end of their own; beside records that are being written stands an empty `FILE.unfinished`, which stays if the command does not
-//! come to an end.
+//! written as they come, and are good for what they hold if the command ends early. A lock keeps other commands from them meanwhile.
+//! Traces have an end of their own; beside records that are being written stands an empty `FILE.unfinished`, which stays if the
+//! command does not come to an end.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File, Permissions, TryLockError};
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -76,7 +76,7 @@ enum There {
 }
 
 impl Files {
-    /// Whether the file may be written: by the rule, and for all that its folder tells.
+    /// Whether the file may be written: by the rule, for all that its folder tells, and as far as other commands are concerned.
     ///
     /// # Errors
     /// When it may not.
@@ -86,7 +86,9 @@ impl Files {
         is_folder
             .and_then(|()| fs::metadata(folder_of(path).join(".")))
             .map_err(|error| unwritable(flag, path, &error))?;
-        Ok(())
+        let locked = |file: File| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
+        let is_written = !is_device(path) && File::open(path).is_ok_and(locked);
+        if is_written { Err(written_by_another(flag, path)) } else { Ok(()) }
     }
 
     fn check_rule(self, flag: &str, path: &Path, kind: Kind) -> Result<(), Failure> {
@@ -113,6 +115,10 @@ impl Files {
         let refused = |error: io::Error| unwritable(flag, path, &error);
         let file = open(path).map_err(refused)?;
         if !is_device(path) {
+            // Before anything of it goes. A file system without locks is written to all the same.
+            if let Err(TryLockError::WouldBlock) = file.try_lock() {
+                return Err(written_by_another(flag, path));
+            }
             file.set_len(0).map_err(refused)?;
         }
         Ok(Stream { name: name(flag, path), file })
@@ -321,6 +327,15 @@ fn name(flag: &str, path: &Path) -> String {
 /// An error of the system's with the file that it is about.
 fn named(name: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{name}: cannot be written: {error}"))
+}
+
+fn written_by_another(flag: &str, path: &Path) -> Failure {
+    Failure::flag(
+        flag,
+        path.display(),
+        "is being written by another command",
+        "another file, or this one when that has ended",
+    )
 }
 
 fn unwritable(flag: &str, path: &Path, error: &io::Error) -> Failure {

@@ -192,6 +192,32 @@ fn a_refused_command_leaves_no_file() {
     }
 }
 
+/// Two commands with one file wrote over each other's records, and both ended well.
+#[test]
+fn a_file_that_another_command_writes_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("x");
+    fs::write(&path, "theirs\n").expect("written");
+    let file = fs::File::open(&path).expect("there");
+    file.lock().expect("nobody else has it");
+    let another = "is being written by another command; accepted: another file, or this one when that has ended";
+    for (line, flag) in [
+        ("sim -m flash-4p fft --points 256 --csv=x --force", "--csv"),
+        ("sim -m flash-4p fft --points 256 --json=x --force", "--json"),
+        ("run -m flash-4p -o x --force -- fft --points 256", "--output"),
+        ("sim -m flash-4p fft --points 256 --record x --force", "--record"),
+    ] {
+        let output = ccnuma_in(folder.path(), line);
+        let errors = common::said(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line}: {errors}");
+        assert!(errors.contains(&format!("{flag} x: {another}")), "{line}: {errors}");
+        assert_eq!(fs::read_to_string(&path).expect("there"), "theirs\n", "{line}");
+        assert_eq!(names(folder.path()), ["x"], "{line}");
+    }
+    drop(file);
+    well(&ccnuma_in(folder.path(), "sim -m flash-4p fft --points 256 --csv=x --force"));
+}
+
 /// The table was written over the records, or the file of standard output got another name.
 #[test]
 fn records_and_table_may_go_to_one_file_as_standard_output() {
