@@ -122,7 +122,7 @@ impl TopologyCommand {
                     let problem = format!("cannot be read: {error}");
                     Failure::flag("--check-deadlock", &name, problem, "a file with a routing table")
                 })?;
-                match text.contains("->") {
+                match VectorRoutes::are_in(&text) {
                     true => vec![check_vector(self.vector_machine()?.as_ref(), &name, &text)?],
                     false => {
                         let topology = topology()?;
