@@ -61,7 +61,7 @@ fn of_record(error: ExperimentError, file: &Path, lines: &[usize]) -> Failure {
         ExperimentError::Repetition { place, source } => {
             Failure::run(format!("--against {}{}: {source}", file.display(), line(place)))
         }
-        other => Failure::input(other),
+        other => Failure::input(format!("--against {}: {other}", file.display())),
     }
 }
 
