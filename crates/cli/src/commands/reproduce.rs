@@ -94,6 +94,7 @@ impl ReproduceCommand {
         if failures.is_empty() {
             journal.close()?;
         }
+        output.complete()?;
         if output.wants_table() {
             print_tables(&reproduction, &outcomes, &self.output.view())?;
         }
@@ -117,6 +118,7 @@ impl ReproduceCommand {
         let rows = experiments::catalogue::publications(selection).map_err(Failure::input)?;
         let mut output: Output<PublicationRow> = self.output.open()?;
         rows.iter().try_for_each(|row| output.write(row))?;
+        output.complete()?;
         if output.wants_table() {
             print(report::publications(&rows).shown(&self.output.view()))?;
         }

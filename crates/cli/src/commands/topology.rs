@@ -94,6 +94,7 @@ impl TopologyCommand {
         for row in rows {
             output.write(row)?;
         }
+        output.complete()?;
         if output.wants_table() {
             let view = self.output.view();
             print(report::paragraph(headline, &view))?;

@@ -192,6 +192,26 @@ fn a_refused_command_leaves_no_file() {
     }
 }
 
+/// A reader such as `head` that has enough of the table left the mark there, and a later run took all records for a part of them.
+#[test]
+fn records_are_complete_whoever_reads_the_table() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for line in [
+        "sim -m flash-4p fft --points 256 --csv=rows",
+        "bench -m bitmap lmbench-read --lines 64 --iterations 1 --csv=rows",
+        "reproduce prestor/4.6 --csv=rows",
+        "topology -m bitmap --csv=rows",
+        "machines --csv=rows",
+        "run -m flash-4p -o t --csv=rows -- fft --points 256",
+    ] {
+        // Whoever reads is gone before the command begins.
+        shell(folder.path(), &format!("mkfifo p; : < p & \"$CCNUMA\" {line} > p; rm p"));
+        assert!(fs::read_to_string(folder.path().join("rows")).expect("written").lines().count() > 1, "{line}");
+        assert!(!names(folder.path()).contains(&"rows.unfinished".to_owned()), "{line}");
+        fs::remove_file(folder.path().join("rows")).expect("there");
+    }
+}
+
 /// Two commands with one file wrote over each other's records, and both ended well.
 #[test]
 fn a_file_that_another_command_writes_is_refused() {

@@ -145,6 +145,7 @@ impl RunCommand {
         for row in &rows {
             output.write(row)?;
         }
+        output.complete()?;
         if output.wants_table() {
             let view = if own { self.records.view_on_error() } else { self.records.view() };
             let about = preamble::headline(&trace.preamble) + &preamble::hidden(&trace.preamble.sources);
