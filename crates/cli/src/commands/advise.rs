@@ -88,6 +88,7 @@ impl AdviseCommand {
             }
         };
         advice.rows.iter().try_for_each(|row| output.write(row))?;
+        output.complete()?;
         if output.wants_table() {
             let worth = 100.0 * advice::WORTH_ADVISING;
             print(report::advice(&advice.rows, advice.runs, worth).shown(&self.output.view()))?;

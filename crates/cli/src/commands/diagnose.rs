@@ -238,6 +238,7 @@ pub fn diagnosed(simulation: &Simulation, fewer: Option<&Simulation>, tries: boo
 fn tell(found: &Diagnosis, before: &str, view: &View, mut output: Output<FindingRow>) -> Result<bool, Failure> {
     let rows = found.rows();
     rows.iter().try_for_each(|row| output.write(row))?;
+    output.complete()?;
     if output.wants_table() {
         print(before)?;
         let limits = found.sight.limits();

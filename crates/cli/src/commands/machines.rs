@@ -48,6 +48,7 @@ impl MachinesCommand {
                 self.output.refuse("must follow the machine, as in `ccnuma machines show arctic --json`")?;
                 let mut output: Output<DescriptionRow> = output.open()?;
                 output.write(&experiments::description_row(&resolved))?;
+                output.complete()?;
                 if output.wants_table() {
                     print(resolved.to_toml())?;
                 }
@@ -69,6 +70,7 @@ fn list(flags: &OutputFlags) -> Result<(), Failure> {
     for row in &rows {
         output.write(row)?;
     }
+    output.complete()?;
     if output.wants_table() {
         for family in machine::families() {
             table.note(format!("also {family}"));

@@ -11,7 +11,7 @@ use super::bench::ThoroughnessFlags;
 use super::sim::journal::Journal;
 use crate::failure::Failure;
 use crate::interruption;
-use crate::output::{Output, OutputFlags, beside, draw, drawn, make_drawings, print};
+use crate::output::{Output, OutputFlags, beside, draw, drawn, is_device, make_drawings, print};
 use crate::progress;
 
 /// Reproduce published results: simulated and published figures with the error.
@@ -94,6 +94,7 @@ impl ReproduceCommand {
         if failures.is_empty() {
             journal.close()?;
         }
+        output.complete()?;
         if output.wants_table() {
             print_tables(&reproduction, &outcomes, &self.output.view())?;
         }
@@ -117,6 +118,7 @@ impl ReproduceCommand {
         let rows = experiments::catalogue::publications(selection).map_err(Failure::input)?;
         let mut output: Output<PublicationRow> = self.output.open()?;
         rows.iter().try_for_each(|row| output.write(row))?;
+        output.complete()?;
         if output.wants_table() {
             print(report::publications(&rows).shown(&self.output.view()))?;
         }
@@ -125,7 +127,8 @@ impl ReproduceCommand {
 
     /// Where runs of programs are kept until all are over: beside the file of --json, if there is one.
     fn journal(&self) -> Result<Journal, Failure> {
-        let runs = self.output.json_file().map(|file| beside(file, "runs"));
+        let file = self.output.json_file().filter(|file| !is_device(file));
+        let runs = file.map(|file| beside(file, "runs"));
         Journal::open(runs.as_deref(), self.resume, self.output.files(), Detail { parts: true, causes: false })
     }
 }

@@ -185,6 +185,7 @@ impl SweepCommand {
         let parameters: Vec<String> = rows.iter().flat_map(|row| row.parameters.keys().cloned()).collect();
         let mut output: Output<SweepRunRow> = self.output.open()?.with_keys("parameters", &parameters);
         rows.iter().try_for_each(|row| output.write(row))?;
+        output.complete()?;
         if output.wants_table() {
             print(report::sweep_runs(&rows).shown(&self.output.view()))?;
         }
@@ -261,6 +262,7 @@ impl SweepCommand {
                     simulations.iter().flat_map(|row| row.parameters.keys().cloned()).collect();
                 let mut output: Output<SimulationRow> = self.output.open()?.with_keys("parameters", &parameters);
                 simulations.iter().try_for_each(|row| output.write(row))?;
+                output.complete()?;
                 if output.wants_table() {
                     super::sim::print_tables(simulations, stats, &self.output.view())?;
                 }
@@ -269,6 +271,7 @@ impl SweepCommand {
             (false, true) => {
                 let mut output: Output<Record> = self.output.open()?;
                 measurements.iter().try_for_each(|record| output.write(record))?;
+                output.complete()?;
                 if output.wants_table() {
                     print_measurements(study, measurements, &self.output.view())?;
                 }

@@ -94,6 +94,7 @@ impl TopologyCommand {
         for row in rows {
             output.write(row)?;
         }
+        output.complete()?;
         if output.wants_table() {
             let view = self.output.view();
             print(report::paragraph(headline, &view))?;
@@ -122,7 +123,7 @@ impl TopologyCommand {
                     let problem = format!("cannot be read: {error}");
                     Failure::flag("--check-deadlock", &name, problem, "a file with a routing table")
                 })?;
-                match text.contains("->") {
+                match VectorRoutes::are_in(&text) {
                     true => vec![check_vector(self.vector_machine()?.as_ref(), &name, &text)?],
                     false => {
                         let topology = topology()?;

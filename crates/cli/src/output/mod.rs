@@ -12,7 +12,8 @@ use record::{Format, Row};
 use report::{Plot, PlotError, Table, View};
 
 use crate::failure::Failure;
-pub use file::{Files, Stream, Whole, beside};
+use file::Unfinished;
+pub use file::{Files, Stream, Whole, beside, is_device};
 pub use kind::Kind;
 pub use records::Output;
 use terminal::ColourChoice;
@@ -144,8 +145,8 @@ impl OutputFlags {
                 None => output.add(None, format, Box::new(io::stdout()), None),
                 Some(path) => {
                     let stream = self.files().stream(flag, path, kind_of::<R>(format))?;
-                    let unfinished = Files::mark_unfinished(path);
-                    output.add(Some(path.display().to_string()), format, Box::new(stream), unfinished);
+                    let unfinished = Unfinished::of(path);
+                    output.add(Some(path.display().to_string()), format, Box::new(stream), Some(unfinished));
                 }
             }
         }

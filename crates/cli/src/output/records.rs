@@ -39,7 +39,7 @@ struct Destination<R: Row> {
     file: Option<String>,
     writer: RecordWriter<Box<dyn Write + Send>, R>,
     given_up: bool,
-    /// The mark beside the file until all records are in it.
+    /// The mark beside the file until all records are in it; none for standard output.
     unfinished: Option<Unfinished>,
 }
 
@@ -146,16 +146,25 @@ impl<R: Row + Clone + Send + 'static> Output<R> {
         rows.into_iter().try_for_each(|row| shared.write(row))
     }
 
-    /// All rows are written, and the table printed.
+    /// All rows are written: their files are complete, whoever reads the table that follows.
     ///
     /// # Errors
-    /// When a file had to be given up.
-    pub fn finish(self) -> Result<(), Failure> {
+    /// When standard output fails.
+    pub fn complete(&mut self) -> Result<(), Failure> {
         let mut shared = self.shared();
         shared.each(|destination| destination.writer.finish())?;
         let complete = shared.destinations.iter_mut().filter(|destination| !destination.given_up);
         complete.filter_map(|destination| destination.unfinished.take()).for_each(Unfinished::complete);
-        match shared.failed.take() {
+        Ok(())
+    }
+
+    /// All rows are written, and the table printed.
+    ///
+    /// # Errors
+    /// When a file had to be given up.
+    pub fn finish(mut self) -> Result<(), Failure> {
+        self.complete()?;
+        match self.shared().failed.take() {
             Some(line) => Err(Failure::Run(line)),
             None => Ok(()),
         }
@@ -180,6 +189,7 @@ impl<R: Row + Clone> Shared<R> {
     /// Writes something to every destination; a file that fails is given up.
     fn each(&mut self, write: impl Fn(&mut Destination<R>) -> Result<(), WriteError>) -> Result<(), Failure> {
         for destination in self.destinations.iter_mut().filter(|destination| !destination.given_up) {
+            destination.unfinished.iter_mut().for_each(Unfinished::begin);
             let Err(error) = write(destination) else { continue };
             match (&destination.file, error) {
                 (None, WriteError::Io(error)) => return Err(on_standard_output(error)),

@@ -141,6 +141,118 @@ fn results_of_an_earlier_run_are_kept() {
     }
 }
 
+/// The names of the files in a folder, in order.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("a folder");
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.expect("one").file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// The mark of a file that is being written was put in the place of a file of that name, which went with it.
+#[test]
+fn a_file_that_is_named_as_a_mark_stays() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let sim = "sim -m flash-4p fft --points 256";
+    fs::write(at("a.unfinished"), "precious\n").expect("written");
+    for _ in 0..2 {
+        well(&ccnuma_in(folder.path(), &format!("{sim} --json=a")));
+        assert_eq!(fs::read_to_string(at("a.unfinished")).expect("there"), "precious\n");
+    }
+    assert!(at("a.old").exists(), "the first run was whole: {:?}", names(folder.path()));
+    well(&ccnuma_in(folder.path(), &format!("{sim} --json=b --csv=b.unfinished")));
+    assert_eq!(fs::read_to_string(at("b.unfinished")).expect("there").lines().count(), 2);
+}
+
+/// Files of the first of several flags, or marks beside them, were there although the command was refused.
+#[test]
+fn a_refused_command_leaves_no_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    well(&ccnuma_in(folder.path(), "run -m flash-4p -o t.arrows --json=rows -- fft --points 256"));
+    let before = names(folder.path());
+    let (sim, run) = ("sim -m flash-4p fft --points 256", "run -m flash-4p -o t.arrows");
+    for (line, part) in [
+        (format!("{sim} --json=b --csv=none/x"), "--csv none/x: cannot be written: No such file"),
+        (format!("{sim} --json=b --csv=rows/x"), "--csv rows/x: cannot be written: Not a directory"),
+        (format!("{sim} --json=b --csv=."), "--csv .: cannot be written: is a directory"),
+        (format!("{run} --json=rows -- nothing"), "nothing: unknown program"),
+        (format!("{run} --json=b -- private --distance 9"), "--distance 9"),
+        (format!("{run} --json=b -- ./nothing"), "./nothing"),
+        ("run -m flash-4p --json=rows -o none/t -- fft --points 256".to_owned(), "--output none/t"),
+        ("run --json=rows -o none/t -- true".to_owned(), "--output none/t"),
+        ("sar 10ms 1 --json=rows -o none/t".to_owned(), "--output none/t"),
+    ] {
+        let output = ccnuma_in(folder.path(), &line);
+        let errors = common::said(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line}: {errors}");
+        assert!(errors.contains(part), "{line}: {errors}");
+        assert_eq!(names(folder.path()), before, "{line}");
+    }
+}
+
+/// A reader such as `head` that has enough of the table left the mark there, and a later run took all records for a part of them.
+#[test]
+fn records_are_complete_whoever_reads_the_table() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for line in [
+        "sim -m flash-4p fft --points 256 --csv=rows",
+        "bench -m bitmap lmbench-read --lines 64 --iterations 1 --csv=rows",
+        "reproduce prestor/4.6 --csv=rows",
+        "topology -m bitmap --csv=rows",
+        "machines --csv=rows",
+        "run -m flash-4p -o t --csv=rows -- fft --points 256",
+    ] {
+        // Whoever reads is gone before the command begins.
+        shell(folder.path(), &format!("mkfifo p; : < p & \"$CCNUMA\" {line} > p; rm p"));
+        assert!(fs::read_to_string(folder.path().join("rows")).expect("written").lines().count() > 1, "{line}");
+        assert!(!names(folder.path()).contains(&"rows.unfinished".to_owned()), "{line}");
+        fs::remove_file(folder.path().join("rows")).expect("there");
+    }
+}
+
+/// Two commands with one file wrote over each other's records, and both ended well.
+#[test]
+fn a_file_that_another_command_writes_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("x");
+    fs::write(&path, "theirs\n").expect("written");
+    let file = fs::File::open(&path).expect("there");
+    file.lock().expect("nobody else has it");
+    let another = "is being written by another command; accepted: another file, or this one when that has ended";
+    for (line, flag) in [
+        ("sim -m flash-4p fft --points 256 --csv=x --force", "--csv"),
+        ("sim -m flash-4p fft --points 256 --json=x --force", "--json"),
+        ("run -m flash-4p -o x --force -- fft --points 256", "--output"),
+        ("sim -m flash-4p fft --points 256 --record x --force", "--record"),
+    ] {
+        let output = ccnuma_in(folder.path(), line);
+        let errors = common::said(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line}: {errors}");
+        assert!(errors.contains(&format!("{flag} x: {another}")), "{line}: {errors}");
+        assert_eq!(fs::read_to_string(&path).expect("there"), "theirs\n", "{line}");
+        assert_eq!(names(folder.path()), ["x"], "{line}");
+    }
+    drop(file);
+    well(&ccnuma_in(folder.path(), "sim -m flash-4p fft --points 256 --csv=x --force"));
+}
+
+/// The table was written over the records, or the file of standard output got another name.
+#[test]
+fn records_and_table_may_go_to_one_file_as_standard_output() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let sim = "\"$CCNUMA\" sim -m flash-4p fft --points 256";
+    for to in [">", ">>", ">>"] {
+        well(&shell(folder.path(), &format!("{sim} --json=/dev/stdout {to} out")));
+        well(&shell(folder.path(), &format!("{sim} --json=out >> out")));
+    }
+    let out = fs::read_to_string(folder.path().join("out")).expect("written");
+    assert_eq!(out.matches("\"record\":\"simulation\"").count(), 6, "{out}");
+    assert_eq!(out.matches("time breakdown").count(), 6, "{out}");
+    assert_eq!(names(folder.path()), ["out"]);
+}
+
 /// A new sweep does not take what an interrupted one has left for --resume.
 #[test]
 fn a_journal_that_was_not_resumed_is_kept() {

@@ -188,6 +188,10 @@ fn a_record_beyond_the_memory_of_the_machine_is_named_before_anything_is_simulat
     }
     let told = std::fs::read_to_string(folder.path().join("told.jsonl")).expect("there");
     assert_eq!(told, good, "an earlier result stays");
+    let other = ccnuma_in(folder.path(), "bench -m flash-4p --against good.jsonl --json=told.jsonl");
+    let errors = said(&other.stderr);
+    let sizes = "--against good.jsonl: machine flash-4p: it has 4 processors on 4 nodes; accepted: 56 on 2";
+    assert!(other.status.code() == Some(2) && errors.contains(sizes), "{errors}");
     // Others have lines, too: a stride that no list has is impossible on any machine.
     let far =
         measurement.replace("\"stride\":64,\"window\":4096", "\"stride\":1099511627776,\"window\":70368744177664");

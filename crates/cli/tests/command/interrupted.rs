@@ -156,6 +156,24 @@ fn whole_results_outlive_interruptions() {
     assert_eq!(fs::read(at("runs.old")).ok(), fs::read(at("runs")).ok());
 }
 
+/// Another command did not see that the file is being written, and wrote over it.
+#[test]
+fn a_file_is_not_taken_from_a_command_at_work() {
+    let line = "sim -m flash-64p fft --cpus 1,64 --points 256,4194304 --json=runs";
+    let refused = |folder: &Path| {
+        let output = ccnuma_in(folder, "sim -m flash-4p fft --points 256 --json=runs");
+        let errors = common::said(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{errors}");
+        assert!(errors.contains("--json runs: is being written by another command"), "{errors}");
+    };
+    let ended = interrupted(line, INT, 0, |folder| {
+        let begun = has_a_line(&folder.join("runs"));
+        begun.then(|| refused(folder)).is_some()
+    });
+    assert!(!ended.files().iter().any(|name| name.contains("old")), "{:?}", ended.files());
+    assert!(ccnuma_in(ended.folder.path(), "sim -m flash-4p fft --points 256 --json=runs").status.success());
+}
+
 /// Traces tell by their own end.
 #[test]
 fn whole_traces_outlive_interruptions() {

@@ -188,6 +188,9 @@ fn vector_routes_must_be_of_the_machine_and_complete() {
     check(cube, "0 -> 1: 0\n0 -> 3: 0\n", &["my.txt:2: 0 -> 3: 0", "no link from router 0 to router 3"]);
     check(cube, "0 -> 7: 0 1 3\n", &["my.txt", "no route from router 0 to router 3", "other pairs"]);
     check("-m nothing", "0 -> 1: 0\n", &["-m nothing"]);
+    // A table of routers may have arrows in comments; a file without any route is none that cannot deadlock.
+    check("-m arctic", "# N0 -> N1\nx\n", &["my.txt:2: x: there is no such router"]);
+    check("", "# 0 -> 1: 0\n", &["no routing table to check"]);
 }
 
 #[test]

@@ -136,8 +136,8 @@ fn check_sizes(description: &Description, mapping: Option<&Mapping>) -> Result<(
     let (processors, nodes) = (description.topology.processors, description.topology.nodes());
     match mapping.map(Mapping::sizes) {
         Some((cores, of_records)) if (cores, of_records) != (processors, nodes) => {
-            let reason =
-                format!("it has {processors} processors on {nodes} nodes; the records are of {cores} on {of_records}");
+            let has = format!("it has {processors} processors on {nodes} nodes");
+            let reason = format!("{has}; accepted: {cores} on {of_records}, as the records are of");
             Err(ExperimentError::Machine { machine: description.name.clone(), reason })
         }
         _ => Ok(()),

@@ -64,6 +64,11 @@ pub struct VectorRoutes {
 }
 
 impl VectorRoutes {
+    /// Whether a text is of vector routes, and not of tables of routers, whose comments may have arrows.
+    pub fn are_in(text: &str) -> bool {
+        text.lines().any(|line| content(line).contains("->"))
+    }
+
     /// Reads routes; `file` is the name of the text in messages. On a `machine`, routes are of its routers and follow its links.
     ///
     /// # Errors
@@ -71,8 +76,7 @@ impl VectorRoutes {
     pub fn parse(file: &str, text: &str, machine: Option<&Graph>) -> Result<Self, VectorSyntaxError> {
         let linked = machine.map(links);
         let mut routes = Vec::new();
-        for (line, content) in (1..).zip(text.lines()) {
-            let content = content.split('#').next().unwrap_or_default().trim();
+        for (line, content) in (1..).zip(text.lines().map(content)) {
             if content.is_empty() {
                 continue;
             }
@@ -153,6 +157,11 @@ fn check(route: &[RouterId], machine: &Graph, linked: &BTreeSet<(RouterId, Route
         }
         None => Ok(()),
     }
+}
+
+/// A line without its comment.
+fn content(line: &str) -> &str {
+    line.split('#').next().unwrap_or_default().trim()
 }
 
 fn route(content: &str) -> Result<Vec<RouterId>, &'static str> {

@@ -42,6 +42,7 @@ impl BenchCommand {
         let found = repetition.run(|done| bar.at(done)).map_err(of_record)?;
         drop(bar);
         found.rows.iter().try_for_each(|row| output.write(&row.row(&first.machine)))?;
+        output.complete()?;
         if output.wants_table() {
             print(table(&first.machine, &description.name, &found, &contents.lines).shown(&self.output.view()))?;
         }
@@ -61,7 +62,7 @@ fn of_record(error: ExperimentError, file: &Path, lines: &[usize]) -> Failure {
         ExperimentError::Repetition { place, source } => {
             Failure::run(format!("--against {}{}: {source}", file.display(), line(place)))
         }
-        other => Failure::input(other),
+        other => Failure::input(format!("--against {}: {other}", file.display())),
     }
 }
 

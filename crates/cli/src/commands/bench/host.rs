@@ -81,6 +81,7 @@ impl BenchCommand {
         if let Some(directory) = &self.host.svg {
             draw_curves(self.output.files(), &records, directory)?;
         }
+        output.complete()?;
         if output.wants_table() {
             print(if self.experiments.is_empty() {
                 suite_tables(suite, TITLE, &records, &view)

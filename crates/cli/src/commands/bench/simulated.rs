@@ -98,6 +98,7 @@ impl BenchCommand {
         };
         parallel::in_order(&jobs, work, |done| bar.at(done), deliver)?;
         drop(bar);
+        output.complete()?;
         if output.wants_table() {
             table(&records, outcomes)?;
         }

@@ -80,8 +80,9 @@ impl RunCommand {
         selection.metrics(&declared, sources.counters(), &preamble.constants).map_err(Failure::input)?;
         Program::find(&self.command[0]).map_err(|error| watched::cannot_be_started(&self.command[0], &error))?;
         self.sampler.come_first()?;
-        let mut output: Output<SampleRow> = self.records.open()?.of(&provenance::of_host(&inventory));
         let path = self.output.clone().unwrap_or_else(|| default_trace(&self.command[0]));
+        self.records.files().check("--output", &path, Kind::Trace)?;
+        let mut output: Output<SampleRow> = self.records.open()?.of(&provenance::of_host(&inventory));
         let file = self.records.files().stream("--output", &path, Kind::Trace)?;
         let mut writer = TraceWriter::new(BufWriter::new(file), &preamble, sources.counters()).map_err(Failure::run)?;
         let begun = || self.sampler.move_there(&inventory);
@@ -111,7 +112,6 @@ impl RunCommand {
         if self.list {
             return simulated::list(machine, &declared, &self.records).map(|()| ExitCode::SUCCESS);
         }
-        let mut output: Output<SampleRow> = self.records.open()?;
         let path = self.output.clone().unwrap_or_else(|| default_trace(&self.command[0]));
         let run = SimulatedRun {
             machine,
@@ -120,9 +120,9 @@ impl RunCommand {
             reader: self.sampler.simulated_reader()?,
             selection: self.selection.selection(),
             declared: declared.clone(),
-            files: self.records.files(),
+            records: &self.records,
         };
-        let Recorded { shown, status, own } = run.record(&path)?;
+        let Recorded { shown, status, own, mut output } = run.record(&path)?;
         let trace = super::flags::open(&path)?;
         self.tell(&trace, &path, &declared, &shown, &mut output, own)?;
         output.finish()?;
@@ -145,6 +145,7 @@ impl RunCommand {
         for row in &rows {
             output.write(row)?;
         }
+        output.complete()?;
         if output.wants_table() {
             let view = if own { self.records.view_on_error() } else { self.records.view() };
             let about = preamble::headline(&trace.preamble) + &preamble::hidden(&trace.preamble.sources);

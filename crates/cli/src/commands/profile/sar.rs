@@ -76,8 +76,9 @@ impl SarCommand {
         selection.check(sources.objects()).map_err(Failure::input)?;
         let metrics = selection.metrics(&declared, sources.counters(), &preamble.constants).map_err(Failure::input)?;
         self.sampler.come_first()?;
-        let mut output: Output<SampleRow> = self.records.open()?.of(&provenance::of_host(&inventory));
         let trace = self.output.as_deref();
+        trace.map_or(Ok(()), |path| self.records.files().check("--output", path, Kind::Trace))?;
+        let mut output: Output<SampleRow> = self.records.open()?.of(&provenance::of_host(&inventory));
         let trace = trace.map(|path| self.records.files().stream("--output", path, Kind::Trace)).transpose()?;
         let shown: Vec<_> = sources.objects().iter().filter(|object| selection.wants(object)).collect();
         let view = self.records.view();

@@ -8,6 +8,7 @@ use experiments::ExperimentError;
 use experiments::profiling::{self, ProfileRequest};
 use machine::Description;
 use profile::selection::Selection;
+use record::SampleRow;
 use sim::SimError;
 use trace::ObjectKind;
 use trace::metric::{Metric, Resolved};
@@ -18,7 +19,7 @@ use super::watched::words;
 use crate::commands::sim::own::{Common, OwnFlags, ended_well};
 use crate::commands::sim::single;
 use crate::failure::{self, Failure};
-use crate::output::{Files, Kind, OutputFlags};
+use crate::output::{Kind, Output, OutputFlags, Stream};
 use crate::{progress, runtime};
 
 /// A run to be looked at.
@@ -35,8 +36,8 @@ pub struct SimulatedRun<'a> {
     pub selection: Selection,
     /// The metrics that are declared.
     pub declared: Vec<Metric>,
-    /// How its trace is written.
-    pub files: Files,
+    /// Where the records go, and how files are written.
+    pub records: &'a OutputFlags,
 }
 
 /// A run that has ended.
@@ -47,6 +48,8 @@ pub struct Recorded {
     pub status: i32,
     /// Whether the program was one of the user's own.
     pub own: bool,
+    /// Where the records go: open since the input was found good.
+    pub output: Output<SampleRow>,
 }
 
 impl SimulatedRun<'_> {
@@ -60,14 +63,15 @@ impl SimulatedRun<'_> {
         }
         let simulation = single(self.machine, self.command)?;
         let request = self.request(simulation.description())?;
-        let file = BufWriter::new(self.files.stream("--output", path, Kind::Trace)?);
+        let (output, file) = self.open(path)?;
+        let file = BufWriter::new(file);
         let record = || profiling::record(&simulation, &request, Box::new(file)).map_err(failure);
         let (simulated, _) = progress::during(format!("{} on {}", simulation.workload().name(), self.machine), record)?;
         if let Some(wrong) = &simulated.wrong {
             failure::tell(format!("{}: wrong results: {wrong}", simulation.workload().name()));
         }
         let shown = self.shown(simulation.description(), simulation.cpus())?;
-        Ok(Recorded { shown, status: simulated.wrong.is_some().into(), own: false })
+        Ok(Recorded { shown, status: simulated.wrong.is_some().into(), own: false, output })
     }
 
     /// The same with a program of the user's own, whose path was given.
@@ -77,13 +81,19 @@ impl SimulatedRun<'_> {
         let request = self.request(&machine)?;
         let there = std::path::absolute(path).map_err(Failure::run)?;
         // Whoever cannot write it says so now, by its flag.
-        self.files.stream("--output", path, Kind::Trace)?;
+        let (output, _) = self.open(path)?;
         let common = Common { profile: Some((request, there)), ..Common::default() };
         let (row, answer) = OwnFlags::default().answer(&launch, &machine, None, &common)?;
         ended_well(&launch, answer.status);
         let shown = self.shown(&machine, row.threads as usize)?;
         let shown = Selection { begun: Some(row.threads.into()), ..shown };
-        Ok(Recorded { shown, status: answer.status, own: true })
+        Ok(Recorded { shown, status: answer.status, own: true, output })
+    }
+
+    /// Opens the files of records and trace.
+    fn open(&self, path: &Path) -> Result<(Output<SampleRow>, Stream), Failure> {
+        self.records.files().check("--output", path, Kind::Trace)?;
+        Ok((self.records.open()?, self.records.files().stream("--output", path, Kind::Trace)?))
     }
 
     fn request(&self, machine: &Description) -> Result<ProfileRequest, Failure> {

@@ -13,7 +13,7 @@ use experiments::{Detail, RunKey};
 use record::{Format, Provenance, RecordWriter, Row, SimulationRow};
 
 use crate::failure::Failure;
-use crate::output::{Files, Kind, Stream, beside};
+use crate::output::{Files, Kind, Stream, beside, is_device};
 use crate::{progress, provenance};
 
 /// Records that are safe already.
@@ -35,15 +35,17 @@ struct Part {
 
 impl Journal {
     /// Begins a journal beside `results`, of records that tell what `detail` says, no less and no more. With `resume` it knows the
-    /// records in that file, and in the journal of an interrupted sweep. Without, such a journal is put aside as `files` are.
+    /// records in that file, and in the journal of an interrupted sweep. Without, such a journal is put aside as `files` are. Beside a
+    /// device or pipe there is none.
     ///
     /// # Errors
-    /// With `resume` and no file; when a file cannot be read or written, or holds something else than records.
+    /// With `resume` and no regular file; when a file cannot be read or written, or holds something else than records.
     pub fn open(results: Option<&Path>, resume: bool, files: Files, detail: Detail) -> Result<Self, Failure> {
-        let Some(results) = results else {
+        let Some(results) = results.filter(|results| !is_device(results)) else {
             let missing = "no records to resume from";
+            let value = results.map_or_else(|| "(no file)".to_owned(), |device| device.display().to_string());
             return match resume {
-                true => Err(Failure::flag("--resume", "(no file)", missing, "--resume with --json=FILE")),
+                true => Err(Failure::flag("--resume", value, missing, "--resume with --json=FILE")),
                 false => Ok(Self { known: HashMap::new(), detail, part: None }),
             };
         };
@@ -93,7 +95,7 @@ impl Journal {
 
     /// How an interrupted command goes on whose journal is beside `results`.
     pub fn how_to_go_on(results: Option<&Path>) -> &'static str {
-        match results {
+        match results.filter(|results| !is_device(results)) {
             Some(_) => "to continue, run the same command with --resume",
             None => "to continue, run the command again; with --json=FILE and --resume, finished runs are reused",
         }
@@ -199,6 +201,19 @@ mod tests {
         fs::remove_file(&part).expect("another command does it");
         let error = format!("{:?}", taken.close().expect_err("gone"));
         assert!(error.contains("runs.jsonl.part: removed by another command"), "{error}");
+    }
+
+    /// The folder of a device is nobody's to write to, and what went to a pipe is gone.
+    #[test]
+    fn a_device_has_no_journal() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let device = folder.path().join("null");
+        std::os::unix::fs::symlink("/dev/null", &device).expect("a link");
+        let open = |resume| Journal::open(Some(&device), resume, Files::default(), Detail::default());
+        open(false).expect("a device").note(&row(1));
+        assert!(!beside(&device, "part").exists());
+        let refused = open(true).map(drop).expect_err("no records");
+        assert!(matches!(&refused, Failure::Input(line) if line.contains("null: no records to resume")), "{refused:?}");
     }
 
     #[test]

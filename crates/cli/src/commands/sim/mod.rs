@@ -122,6 +122,7 @@ impl SimCommand {
         interruption::go_on_by(Journal::how_to_go_on(self.output.json_file()));
         sweep.machines.iter().try_for_each(|machine| output.describe(&description_row(machine)))?;
         let rows = simulate(&simulations, self.stats, journal, &mut output)?;
+        output.complete()?;
         if output.wants_table() {
             print_tables(&rows, self.stats, &self.output.view())?;
         }
@@ -150,6 +151,7 @@ impl SimCommand {
         output.tell_early(move |rows| report::simulations("", rows).shown(&view));
         machines.iter().try_for_each(|machine| output.describe(&description_row(machine)))?;
         let (rows, well) = self.own.run(&launch, &machines, &cpus, &policies, &mut common, &mut output)?;
+        output.complete()?;
         if output.wants_table() {
             print_tables(&rows, self.stats, &self.output.view())?;
         }
@@ -220,6 +222,7 @@ impl SimCommand {
         self.output.check_columns([&table])?;
         let mut output: Output<ProgramRow> = self.output.open()?;
         rows.iter().try_for_each(|row| output.write(row))?;
+        output.complete()?;
         if output.wants_table() {
             print(table.shown(&self.output.view()))?;
         }
