@@ -1,6 +1,8 @@
 //! Values without an order, of which those are chosen whose simulated lists come nearest to the measured ones: replacement policies,
 //! and whether large pages are what they seem.
 
+use std::ops::RangeInclusive;
+
 use bench::{Experiment, Plan, Settings};
 use record::Record;
 use units::Bytes;
@@ -63,6 +65,9 @@ const WAITS: f64 = 1.25;
 /// An alternative to the default is taken if it leaves less than this share of the default's squared error.
 pub(super) const BETTER: f64 = 0.8;
 
+/// The times of the next level that are tried with each policy, in percent of what was fitted with the default.
+const NEXT_LEVEL_PERCENT: RangeInclusive<u32> = 80..=125;
+
 /// The lists of `records` that a structure is compared by.
 pub(super) fn lists(records: &[Record], structure: &Structure, settings: &Settings) -> Vec<Observation> {
     let list = |record: &Record| -> Option<Observation> {
@@ -100,9 +105,13 @@ pub(super) fn choose(
         for number in 0..choice.alternatives.len() {
             let mut tried = bench.values.clone();
             choice.make(&mut tried, number, "");
-            let squares = squared_error(bench, &tried, &deciding)?;
-            let enough = if number == 0 { f64::INFINITY } else { best.1 * BETTER };
-            if squares < enough {
+            let figures = bench.figures_of(&tried, &deciding)?;
+            let squares = match second_level.filter(|_| choice.is_of_second_level()) {
+                Some(level) => squares_of_shape(&deciding, &figures, level),
+                None => squares(&deciding, figures),
+            };
+            // What has been taken instead of the default has no advantage over the others.
+            if squares < best.1 * if best.0 == 0 { BETTER } else { 1.0 } {
                 best = (number, squares);
             }
         }
@@ -128,6 +137,10 @@ impl Choice {
         }
     }
 
+    fn is_of_second_level(&self) -> bool {
+        self.keys.iter().any(|&(table, _)| table == "l2")
+    }
+
     fn is_decided_by(&self, plan: &Plan, sizes: [Bytes; 3]) -> bool {
         let (array, (level, most)) = (plan.settings.array.0, self.within);
         array > sizes[self.beyond].0 && array as f64 <= most * sizes[level].0 as f64
@@ -136,6 +149,17 @@ impl Choice {
 
 /// The sum of squares of the logarithms by which figures differ.
 pub(super) fn squared_error(bench: &Bench<'_>, values: &Values, lists: &[Observation]) -> Result<f64, ExperimentError> {
-    let figures = bench.figures_of(values, lists)?;
-    Ok(lists.iter().zip(figures).map(|(list, figure)| (list.measured / figure).ln().powi(2)).sum())
+    Ok(squares(lists, bench.figures_of(values, lists)?))
+}
+
+fn squares(lists: &[Observation], figures: impl IntoIterator<Item = f64>) -> f64 {
+    lists.iter().zip(figures).map(|(list, figure)| (list.measured / figure).ln().powi(2)).sum()
+}
+
+/// The same for lists that exceed a cache of latency `level`, at that latency of the next one with which they differ least: the next
+/// one's was fitted with another part of the lists coming from there.
+fn squares_of_shape(lists: &[Observation], figures: &[f64], level: f64) -> f64 {
+    let longer = |percent: u32| f64::from(percent) / 100.0;
+    let at = |factor: f64| squares(lists, figures.iter().map(|figure| level + (figure - level) * factor));
+    NEXT_LEVEL_PERCENT.map(longer).map(at).fold(f64::INFINITY, f64::min)
 }
