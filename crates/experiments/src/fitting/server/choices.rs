@@ -65,8 +65,9 @@ const WAITS: f64 = 1.25;
 /// An alternative to the default is taken if it leaves less than this share of the default's squared error.
 pub(super) const BETTER: f64 = 0.8;
 
-/// The times of the next level that are tried with each policy, in percent of what was fitted with the default.
-const NEXT_LEVEL_PERCENT: RangeInclusive<u32> = 80..=125;
+/// The times of the next level that are tried with each policy, in percent of what was fitted with the default: not less, for with no
+/// policy do lists that exceed a cache hit less than with the default.
+const NEXT_LEVEL_PERCENT: RangeInclusive<u32> = 100..=125;
 
 /// The lists of `records` that a structure is compared by.
 pub(super) fn lists(records: &[Record], structure: &Structure, settings: &Settings) -> Vec<Observation> {
