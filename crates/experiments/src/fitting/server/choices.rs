@@ -102,22 +102,18 @@ pub(super) fn choose(
             choice.make(&mut bench.values, usize::from(small), source);
             continue;
         }
-        let mut best = (0, f64::INFINITY);
+        let mut errors = Vec::new();
         for number in 0..choice.alternatives.len() {
             let mut tried = bench.values.clone();
             choice.make(&mut tried, number, "");
             let figures = bench.figures_of(&tried, &deciding)?;
-            let squares = match second_level.filter(|_| choice.is_of_second_level()) {
-                Some(level) => squares_of_shape(&deciding, &figures, level),
-                None => squares(&deciding, figures),
-            };
-            // What has been taken instead of the default has no advantage over the others.
-            if squares < best.1 * if best.0 == 0 { BETTER } else { 1.0 } {
-                best = (number, squares);
-            }
+            let all = squares(&deciding, figures.iter().copied());
+            let level = second_level.filter(|_| choice.is_of_second_level());
+            errors.push((all, level.map_or(all, |level| squares_of_shape(&deciding, &figures, level))));
         }
+        let chosen = nearest(&errors);
         let source = format!("calibrated: nearest to {} lists of those tried", deciding.len());
-        choice.make(&mut bench.values, best.0, &source);
+        choice.make(&mut bench.values, chosen, &source);
     }
     Ok(())
 }
@@ -128,6 +124,14 @@ fn are_small(lists: &[Observation], structure: &Structure, second_level: Option<
     let is_it = |list: &&Observation| !list.circumstances.small_pages && is_of_pages(&list.plan, structure);
     let measured = lists.iter().find(is_it)?.measured;
     Some(measured > second_level? * WAITS)
+}
+
+/// The number of the alternative to take, by the squared errors of each and those of its shape: the first, which is the default, unless
+/// others are better; of those the one with the best shape.
+fn nearest(errors: &[(f64, f64)]) -> usize {
+    let enough = errors[0].0 * BETTER;
+    let better = (1..errors.len()).filter(|&number| errors[number].0 < enough);
+    better.min_by(|&a, &b| errors[a].1.total_cmp(&errors[b].1)).unwrap_or(0)
 }
 
 impl Choice {
@@ -163,4 +167,16 @@ fn squares_of_shape(lists: &[Observation], figures: &[f64], level: f64) -> f64 {
     let longer = |percent: u32| f64::from(percent) / 100.0;
     let at = |factor: f64| squares(lists, figures.iter().map(|figure| level + (figure - level) * factor));
     NEXT_LEVEL_PERCENT.map(longer).map(at).fold(f64::INFINITY, f64::min)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn the_default_stays_unless_others_are_better_and_their_shape_decides_among_them() {
+        assert_eq!(nearest(&[(1.0, 1.0), (0.9, 0.1), (1.2, 0.0)]), 0);
+        assert_eq!(nearest(&[(1.0, 0.1), (0.7, 0.6), (0.5, 0.9), (0.9, 0.2)]), 1);
+        assert_eq!(nearest(&[(0.0, 0.0), (0.0, 0.0)]), 0);
+    }
 }
