@@ -15,12 +15,10 @@ const LONG_ENOUGH: Duration = Duration(600_000_000);
 /// Walks of one sample, of which the quickest counts, for a list that each of them goes through at least once: others on the core delay
 /// one of them, and the order and the frames of the list delay all.
 const WALKS: u64 = 3;
-/// An array of more elements than this is not walked twice to bring it into the caches: the first time it is read by address, which
-/// takes a fraction of the time.
-const MOST_WALKED_TWICE: u64 = 32 << 10;
-/// An array of more elements than this is not walked as a whole before it is measured. Below, it is: the part of a list that a cache has
-/// depends on the order in which the list was read before, and, if others fill the cache, too, on how long ago.
-const MOST_WALKED: u64 = 256 << 10;
+/// An array of more elements than this is read by address to bring it into the caches, in a fraction of the time that two walks take.
+/// Below, it is walked: the part of a list that a cache has depends on the order in which the list was read before, and, if others fill
+/// the cache, too, on how long ago.
+const MOST_WARM_UP_STEPS: u64 = 256 << 10;
 
 /// Nanoseconds a load along a list through the whole array, each sample going on where the last one ended.
 pub(crate) struct Walks;
@@ -42,15 +40,10 @@ impl Procedure for Walks {
             count,
         };
         platform.arrange(&[walk(0, elements)])?;
-        if elements > MOST_WALKED_TWICE {
+        if elements > MOST_WARM_UP_STEPS {
             platform.run(Phase::new(&[Task { kernel: Kernel::TouchLoad, ..walk(0, elements) }]))?;
         }
-        let warm_up = match elements {
-            ..=MOST_WALKED_TWICE => 2 * elements,
-            ..=MOST_WALKED => elements,
-            _ => 0,
-        };
-        let mut first = warm_up.max(STEPS);
+        let mut first = if elements > MOST_WARM_UP_STEPS { STEPS } else { (2 * elements).max(STEPS) };
         let pace = ns_per_step(platform.run(Phase::new(&[walk(0, first)]))?[0]);
         let walks = if elements <= STEPS / WALKS { WALKS } else { 1 };
         let steps = STEPS.max((LONG_ENOUGH.as_ns() / pace) as u64) / walks;

@@ -6,15 +6,17 @@
 use record::Record;
 
 use super::{Caches, count_median};
-use crate::fitting::list::FILLED;
 
-/// Makes medians count for lists that exceed the first level, and that the private caches hold wherever their pages lie.
+/// Private caches hold lists up to this share of their size wherever their pages lie.
+const HELD: f64 = 0.25;
+
+/// Makes medians count for lists that exceed the first level, and of which the private caches hold all.
 pub(super) fn medians_of_held_lists(records: &mut [Record], caches: Caches) {
     records.iter_mut().filter(|record| is_held(record, caches)).for_each(count_median);
 }
 
 fn is_held(record: &Record, caches: Caches) -> bool {
-    let held = caches.first.0 + 1..=(FILLED * caches.private.0 as f64) as u64;
+    let held = caches.first.0 + 1..=(HELD * caches.private.0 as f64) as u64;
     caches.list(record).is_some_and(|list| held.contains(&list.extent.0))
 }
 
@@ -47,6 +49,6 @@ mod tests {
             .filter(|record| record.headline() == record.median)
             .filter_map(|record| Some(record.conditions.window?.0 >> 10))
             .collect();
-        assert_eq!(kib_of_medians, BTreeSet::from([64, 128]));
+        assert_eq!(kib_of_medians, BTreeSet::from([64]));
     }
 }
