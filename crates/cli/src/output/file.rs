@@ -36,7 +36,7 @@ pub struct Stream {
     file: File,
 }
 
-/// The mark beside a file that is written as it comes: from its first byte until it is complete. Whoever drops it before leaves it there.
+/// The mark beside a file that is written as it comes: from its first byte until it is complete. Dropped before, it stays there.
 #[derive(Debug)]
 pub struct Unfinished {
     mark: PathBuf,
