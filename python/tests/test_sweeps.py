@@ -21,7 +21,7 @@ STUDY = {
     "sim": {
         "machines": ["flash-4p", "flash-4p+hybrid"],
         "programs": ["private", {"name": "producer-consumer", "readers": [1, 2]}],
-        "cpus": [1, 4],
+        "cpus": [3, 4],
         "parameters": {"lines": 8, "rounds": 2},
         "seeds": [0],
     }
