@@ -22,8 +22,8 @@ pub enum Replacement {
     /// Tree pseudo-LRU: each bit of a set's binary tree points away from the half that was used last.
     PseudoLeastRecentlyUsed,
     /// Not recently used: a bit a way is set when the way is used, and when all are, those of the others are cleared; the victim is the
-    /// first way whose bit is clear (bit-PLRU, or MRU: Abel and Reineke, "Reverse engineering of cache replacement policies in Intel
-    /// microprocessors and their evaluation", ISPASS 2014).
+    /// first way whose bit is clear (PLRUm of Al-Zoubi, Milenkovic and Milenkovic, "Performance evaluation of cache replacement policies
+    /// for the SPEC CPU2000 benchmark suite", ACM Southeast Conference 2004; bit-PLRU).
     NotRecentlyUsed,
 }
 
