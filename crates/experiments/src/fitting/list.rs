@@ -20,8 +20,8 @@ pub(super) struct List {
     pub(super) pages: Option<String>,
     /// The order in which they were loaded.
     pub(super) order: ListOrder,
-    /// The time of a load, in nanoseconds: the least of all samples. What disturbs a sample adds to it, and on a computer that
-    /// others use disturbs most of them.
+    /// The time of a load, in nanoseconds: the record's figure, which is the least of all samples unless medians count. What disturbs a
+    /// sample adds to it, and on a computer that others use disturbs most of them.
     pub(super) ns: f64,
 }
 
