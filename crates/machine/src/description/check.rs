@@ -356,9 +356,14 @@ fn rows(description: &Description) -> Result<(), Conflict> {
         let reason = "this kind of node serves the accesses of a channel in order";
         return Err(Conflict::new("banks.reorders", reason, "false, or a [server]"));
     }
-    if banks.write_batch > 1 && !banks.reorders {
-        let reason = "a controller that does not reorder collects no writes (banks.write_batch)";
-        return Err(Conflict::new("banks.reorders", reason, "true, or write_batch = 1"));
+    let (high, low) = (banks.write_high_watermark, banks.write_low_watermark);
+    if high > 1 && !banks.reorders {
+        let reason = "a controller that does not reorder collects no writes (banks.write_high_watermark)";
+        return Err(Conflict::new("banks.reorders", reason, "true, or write_high_watermark = 0"));
+    }
+    if low > 0 && low >= high {
+        let reason = format!("no lines are written before reads are (banks.write_high_watermark = {high})");
+        return Err(Conflict::new("banks.write_low_watermark", reason, format!("0 to {}", high.saturating_sub(1))));
     }
     if banks.row_lines == 0 {
         return Ok(());

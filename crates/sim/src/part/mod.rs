@@ -19,7 +19,7 @@ mod write_buffer;
 pub use banks::{Banks, BanksTiming};
 pub use cache::{Cache, CacheSpec, Slot, Victim};
 pub use cached_copy::CachedCopy;
-pub use dram::{Dram, DramTiming, Wake};
+pub use dram::{Dram, DramTiming, Wake, spread};
 pub use hierarchy::{Held, Hierarchy, Place};
 pub use levels::{LevelSpec, Levels};
 pub use miss_counters::{MissCounters, MissCountersSpec};

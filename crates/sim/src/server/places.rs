@@ -8,6 +8,7 @@ use units::{CpuId, LineAddr, NodeId};
 use super::fabric::Place;
 use crate::SimError;
 use crate::map::LineMap;
+use crate::part::spread;
 use machine::description::{Forwarding, SliceKind};
 
 /// The places of all agents, and the rules that select one for a line.
@@ -97,7 +98,7 @@ impl Places {
     /// part of the address folded in, so that regions at multiples of large powers of two do not lie in the same banks.
     #[inline]
     pub(super) fn memory(&self, line: LineAddr) -> (usize, u64) {
-        let (memory, number) = self.lines.memory(line);
+        let (memory, number) = spread(self.lines.offset(line), self.memories_of_node.into());
         (memory, number ^ number >> 7 ^ number >> 13 ^ number >> 19)
     }
 

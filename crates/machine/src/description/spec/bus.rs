@@ -61,15 +61,19 @@ section! {
         row_open_cycles: u32 = "row_open_cycles", cycles(0, 1_000_000), or 0;
         /// Ranks of a channel, which share its banks out.
         ranks: u32 = "ranks", count(1, 64), or 1;
-        /// Idle memory cycles of the data wires of a channel between lines of two ranks.
+        /// Idle memory cycles of the data wires of a channel between lines of two ranks, and between a read and a write.
         rank_switch_cycles: u32 = "rank_switch_cycles", cycles(0, 1000), or 0;
         /// Least memory cycles from a line to the next one of the same group of banks.
         same_group_cycles: u32 = "same_group_cycles", cycles(0, 1000), or 0;
         /// Memory cycles in which a rank opens four rows at most; 0: any number.
         four_activations_cycles: u32 = "four_activations_cycles", cycles(0, 1000), or 0;
-        /// Lines written at once, after so many have been collected for a channel; 0 and 1: each when it comes. Others need `reorders`.
-        write_batch: u32 = "write_batch", count(0, 256), or 0;
-        /// Memory cycles in which the data wires of a channel turn from reads to the lines written at once, and back.
-        turnaround_cycles: u32 = "turnaround_cycles", cycles(0, 1000), or 0;
+        /// Lines that a channel collects before it writes; 0 and 1: each is written when it comes. Others need `reorders`.
+        write_high_watermark: u32 = "write_high_watermark", count(0, 256), or 0;
+        /// Lines that are left when it returns to reads.
+        write_low_watermark: u32 = "write_low_watermark", count(0, 255), or 0;
+        /// Idle memory cycles of the data wires from a line written to a line read in the same rank.
+        write_to_read_cycles: u32 = "write_to_read_cycles", cycles(0, 1000), or 0;
+        /// Memory cycles from the end of a line written to the closing of its row.
+        write_recovery_cycles: u32 = "write_recovery_cycles", cycles(0, 1000), or 0;
     }
 }

@@ -163,12 +163,16 @@ fn what_cannot_run_is_refused_at_load() {
             "my.toml:3: banks.reorders = false: a controller that does not reorder collects no writes",
         ),
         (
-            "reorders = false\nwrite_batch = 1",
+            "reorders = false\nwrite_high_watermark = 1\nwrite_low_watermark = 0",
             "my.toml:3: banks.reorders = false: a controller that does not reorder keeps no rows",
         ),
         (
             "banks_per_channel = 6",
             "my.toml:3: banks.banks_per_channel = 6: banks with rows are in four groups of each of 2 ranks (banks.ranks); accepted: a multiple of 8",
+        ),
+        (
+            "write_low_watermark = 30",
+            "my.toml:3: banks.write_low_watermark = 30: no lines are written before reads are (banks.write_high_watermark = 24); accepted: 0 to 23",
         ),
         ("activate_cycles = 200", "my.toml:3: banks.activate_cycles = 200: an access has memory.access_cycles = 115"),
         (

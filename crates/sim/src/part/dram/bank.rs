@@ -12,9 +12,11 @@ const TURNS: u64 = 2;
 /// Groups of banks (DDR4).
 const GROUPS: u32 = 4;
 
-/// A number of few bits that all bits of the number of a row change (Fibonacci hashing).
-const fn mixed(row: u64) -> u64 {
-    row.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56
+/// A number of few bits that all bits of another change (Fibonacci hashing, twice, so that regular numbers do not stay regular).
+pub(super) const fn mixed(number: u64) -> u64 {
+    const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+    let once = number.wrapping_mul(GOLDEN);
+    (once ^ once >> 32).wrapping_mul(GOLDEN) >> 56
 }
 
 /// A row of a channel, with its bank, the rank of the bank, and its group there.
@@ -51,11 +53,13 @@ pub(super) struct Rank {
     activations: Activations,
     /// By how much its refreshes come before the multiples of their interval.
     pub(super) refreshed_earlier: Duration,
+    /// From when on its lines can be read, after one was written.
+    pub(super) readable: Time,
 }
 
 impl Rank {
     pub(super) fn new(refreshed_earlier: Duration) -> Self {
-        Self { activations: Activations::default(), refreshed_earlier }
+        Self { activations: Activations::default(), refreshed_earlier, readable: Time::ZERO }
     }
 }
 
@@ -68,6 +72,8 @@ pub(super) struct Bank {
     activated: Time,
     /// The end of its last access.
     used: Time,
+    /// From when on the row can be closed.
+    closable: Time,
 }
 
 impl Bank {
@@ -83,15 +89,22 @@ impl Bank {
         let precharge = if closed { Duration::ZERO } else { timing.precharge };
         // A row stays open for the cycle of its bank less the precharge.
         let again = if self.row.is_some() { self.activated + (timing.cycle - precharge) } else { free };
-        let wanted = timing.refresh.free_earlier(free.max(again) + precharge, rank.refreshed_earlier);
+        let wanted =
+            timing.refresh.free_earlier(free.max(again).max(self.closable) + precharge, rank.refreshed_earlier);
         self.activated = rank.activations.plan(wanted, at, timing.four_activations);
         self.row = Some(row);
         self.activated + timing.activate
     }
 
-    /// An access to the open row has its data wires until `end`.
-    pub(super) fn note(&mut self, end: Time) {
+    /// A line of the open row has been read at `end`.
+    pub(super) fn note_read(&mut self, end: Time) {
         self.used = end;
+    }
+
+    /// A line of the open row has been sent to it at `end`, to be written.
+    pub(super) fn note_write(&mut self, end: Time, timing: &DramTiming) {
+        self.used = end;
+        self.closable = end + timing.write_recovery;
     }
 
     /// Whether `row` is open or being opened.

@@ -39,13 +39,14 @@ enum Turn {
     Any,
     /// Reads, while writes are collected.
     Reads,
-    /// A batch of writes.
+    /// Writes, until few are left.
     Writes,
 }
 
 /// The last line on the wires.
 #[derive(Clone, Copy, Debug)]
 struct Last {
+    is_write: bool,
     rank: u16,
     group: u16,
     start: Time,
@@ -59,9 +60,10 @@ pub(super) struct Channel {
     banks: Vec<Bank>,
     /// Requests in the order in which they came.
     queue: Vec<Request>,
-    /// Writes among them, and those of a batch that are still to be written.
+    /// Writes among them.
     writes: usize,
-    draining: usize,
+    /// Whether the channel has turned to them.
+    is_writing: bool,
     last: Option<Last>,
     ranks: Vec<Rank>,
     /// The time at which the channel serves its next request; [`Time::MAX`] for none.
@@ -78,7 +80,7 @@ impl Channel {
             banks: vec![Bank::default(); timing.banks],
             queue: Vec::new(),
             writes: 0,
-            draining: 0,
+            is_writing: false,
             last: None,
             ranks,
             planned: Time::MAX,
@@ -103,7 +105,9 @@ impl Channel {
         if read.is_none() {
             self.writes += 1;
         }
-        if !self.begin_batch(now, timing) && self.queue.last().is_some_and(|request| request.is_of(self.turn(timing))) {
+        if !self.turn_to_writes(now, timing)
+            && self.queue.last().is_some_and(|request| request.is_of(self.turn(timing)))
+        {
             self.admit(at, timing);
         }
         self.plan(now, timing)
@@ -111,7 +115,7 @@ impl Channel {
 
     /// The requests that may be served now.
     const fn turn(&self, timing: &DramTiming) -> Turn {
-        match (timing.batch <= 1, self.draining > 0) {
+        match (timing.high_watermark <= 1, self.is_writing) {
             (true, _) => Turn::Any,
             (false, true) => Turn::Writes,
             (false, false) => Turn::Reads,
@@ -166,12 +170,22 @@ impl Channel {
         }
     }
 
-    /// Begins to write a batch if enough lines are collected. Returns whether it does.
-    fn begin_batch(&mut self, now: Time, timing: &DramTiming) -> bool {
-        if timing.batch <= 1 || self.draining > 0 || self.writes < timing.batch {
+    /// Turns to writes if enough are collected. Returns whether it does.
+    fn turn_to_writes(&mut self, now: Time, timing: &DramTiming) -> bool {
+        if timing.high_watermark <= 1 || self.is_writing || self.writes < timing.high_watermark {
             return false;
         }
-        self.draining = timing.batch;
+        self.is_writing = true;
+        self.open_all(now, timing);
+        true
+    }
+
+    /// Turns back to reads if few writes are left. Returns whether it does.
+    fn turn_to_reads(&mut self, now: Time, timing: &DramTiming) -> bool {
+        if !self.is_writing || self.writes > timing.low_watermark {
+            return false;
+        }
+        self.is_writing = false;
         self.open_all(now, timing);
         true
     }
@@ -192,10 +206,24 @@ impl Channel {
         now.max(self.wires.free_at())
     }
 
-    /// The request to serve next, and the time at which that starts: the first that can, or the oldest if it has waited for long.
+    /// The request to serve next, and the time at which that starts. When the channel turns to writes, reads whose rows are still open
+    /// go on until the row of a write is.
     fn choose(&self, now: Time, timing: &DramTiming) -> Option<(usize, Time)> {
+        let next = self.first_of(self.turn(timing), now, timing);
+        if self.is_writing && self.last.is_some_and(|last| !last.is_write) {
+            let read = self.first_of(Turn::Reads, now, timing);
+            let fits = |start: Time| start + timing.read + timing.rank_switch;
+            if read.is_some_and(|(_, read)| next.is_none_or(|(_, write)| fits(read) <= write)) {
+                return read;
+            }
+        }
+        next
+    }
+
+    /// The first request of a kind that can have the wires, or the oldest if it has waited for long, and the time at which that starts.
+    fn first_of(&self, turn: Turn, now: Time, timing: &DramTiming) -> Option<(usize, Time)> {
         let mut best: Option<(usize, Time)> = None;
-        let (turn, soonest) = (self.turn(timing), self.soonest(now));
+        let soonest = self.soonest(now);
         for (index, request) in self.queue.iter().enumerate() {
             if !request.is_of(turn) {
                 continue;
@@ -224,15 +252,16 @@ impl Channel {
     /// The time from which a request can have the wires, which no request can before `soonest`.
     fn start(&self, request: &Request, soonest: Time, timing: &DramTiming) -> Time {
         let Place { group, rank, .. } = request.place;
+        let is_write = request.read.is_none();
         let behind = match self.last {
             None => Time::ZERO,
-            Some(last) if last.rank != rank => last.end + timing.rank_switch,
+            Some(last) if last.rank != rank || last.is_write != is_write => last.end + timing.rank_switch,
             Some(last) if last.group == group => last.end.max(last.start + timing.same_group),
             Some(last) => last.end,
         };
-        timing
-            .refresh
-            .free_earlier(soonest.max(request.ready).max(behind), self.ranks[usize::from(rank)].refreshed_earlier)
+        let rank = &self.ranks[usize::from(rank)];
+        let turned = if is_write { Time::ZERO } else { rank.readable };
+        timing.refresh.free_earlier(soonest.max(request.ready).max(behind).max(turned), rank.refreshed_earlier)
     }
 
     /// Plans the next request to serve. Returns its time, unless that is planned already.
@@ -272,22 +301,18 @@ impl Channel {
         self.wires.reserve(now, Grid::ANY, length);
         let end = now + length;
         let Place { group, rank, .. } = place;
-        self.last = Some(Last { rank, group, start: now, end });
-        self.banks[place.bank as usize].note(end);
-        match read {
-            Some(read) => done.push((read, now + (timing.access - timing.activate))),
-            None => {
-                self.writes -= 1;
-                if self.draining > 0 {
-                    self.draining -= 1;
-                    if self.draining == 0 {
-                        self.wires.prolong(timing.turnaround);
-                        self.open_all(now, timing);
-                        return;
-                    }
-                }
-            }
+        self.last = Some(Last { is_write: read.is_none(), rank, group, start: now, end });
+        let bank = &mut self.banks[place.bank as usize];
+        if let Some(read) = read {
+            bank.note_read(end);
+            done.push((read, now + (timing.access - timing.activate)));
+        } else {
+            bank.note_write(end, timing);
+            self.ranks[usize::from(rank)].readable = end + timing.write_to_read;
+            self.writes -= 1;
         }
-        self.open_next(place.bank, now, timing);
+        if !self.turn_to_reads(now, timing) {
+            self.open_next(place.bank, now, timing);
+        }
     }
 }

@@ -1,10 +1,11 @@
-//! DRAM behind a memory controller that schedules its requests. Consecutive lines lie in different channels, within each channel in
-//! different groups of banks ([`bank`]), and in one row of each.
+//! DRAM behind a memory controller that schedules its requests. Consecutive lines lie in different channels ([`spread`]), within each
+//! channel in different groups of banks ([`bank`]), and in one row of each.
 //!
 //! Each channel has a queue ([`channel`]). Banks open rows for the oldest requests, also while lines of other banks are on the wires.
 //! Requests whose rows are open are served in the order in which they can start (first-ready scheduling; Rixner et al. 2000), so that
 //! lines of one rank follow each other without a gap, and lines of an open row before those of another; but one that has waited for
-//! long precedes all. Writes are collected, and written in batches.
+//! long precedes all. Writes are collected: from a high watermark of them on, a channel writes until a low one is reached (write major
+//! mode of Intel's memory controllers; Xeon E5-2600 uncore performance monitoring guide, 2.5).
 
 mod activations;
 mod bank;
@@ -15,7 +16,13 @@ use units::{Duration, Time};
 
 pub use self::timing::DramTiming;
 
+use self::bank::mixed;
 use self::channel::Channel;
+
+/// Consecutive lines in one channel: address bit 7 is the lowest that selects one (Haswell-EP; Pessl et al. 2016, Table 2).
+const PAIR: u64 = 2;
+/// Rounds over all parts from one value of the hash to the next: with two parts, 4 KiB.
+const ROUNDS: u64 = 16;
 
 /// The time at which a channel must serve a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,6 +31,14 @@ pub struct Wake {
     pub channel: u32,
     /// The time.
     pub at: Time,
+}
+
+/// The part that a line lies in of so many that share lines out, and its number there. Pairs of lines lie in the parts in turn; a hash of
+/// the upper bits of the address says which part comes first, so that lines at regular distances lie in all of them.
+pub fn spread(line: u64, parts: u64) -> (usize, u64) {
+    let pair = line / PAIR;
+    let number = pair / parts;
+    (((pair + mixed(number / ROUNDS)) % parts) as usize, number * PAIR + line % PAIR)
 }
 
 /// The channels of a memory controller.
@@ -54,9 +69,8 @@ impl Dram {
     }
 
     fn add(&mut self, line: u64, read: Option<u32>, at: Time, now: Time) -> Option<Wake> {
-        let channels = self.channels.len() as u64;
-        let channel = (line % channels) as usize;
-        let place = self.timing.place(line / channels);
+        let (channel, number) = spread(line, self.channels.len() as u64);
+        let place = self.timing.place(number);
         let at = self.channels[channel].add(place, read, at, now, &self.timing)?;
         Some(Wake { channel: channel as u32, at })
     }

@@ -25,8 +25,10 @@ const TIMING: DramTiming = DramTiming {
     rank_switch: Duration(3),
     same_group: Duration(11),
     four_activations: Duration(40),
-    batch: 1,
-    turnaround: Duration(30),
+    high_watermark: 1,
+    low_watermark: 0,
+    write_to_read: Duration(30),
+    write_recovery: Duration(20),
     refresh: Refresh::new(Duration(1_000_000), Duration(10)),
 };
 const START: Time = Time(1000);
@@ -34,7 +36,7 @@ const START: Time = Time(1000);
 const ROWS: u64 = 16 * 8;
 const SET: u64 = 2 * 8;
 /// A line in the bank of line [`SET`], in the next row.
-const OTHER: u64 = ROWS + 3 * SET;
+const OTHER: u64 = ROWS + 6 * SET;
 
 /// The memory, with the events of its channel.
 struct Bench {
@@ -100,7 +102,7 @@ fn lines_lie_in_rows_of_two_groups_in_turn() {
     let place = |line| (TIMING.place(line).bank, TIMING.place(line).row);
     assert_eq!([0, 1, 2, SET - 1].map(place), [(0, 0), (1, 0), (0, 0), (1, 0)]);
     assert_eq!([SET, SET + 1].map(place), [(2, 0), (3, 0)], "the other groups");
-    assert_eq!(place(ROWS), (12, 1), "the next row begins with another bank");
+    assert_eq!(place(ROWS), (6, 1), "the next row begins with another bank");
     assert_eq!(place(OTHER), (2, 1));
     let mut all: Vec<_> = (0..ROWS * 3).map(place).collect();
     all.sort_unstable();
@@ -163,9 +165,12 @@ fn four_activations_of_a_rank_hold_up_the_fifth() {
     assert_eq!(reads(DramTiming { four_activations: Duration(0), ..TIMING }, &lines)[4], 132);
 }
 
+/// Writes are collected, three of them; two lines may follow each other in a group of banks.
+const COLLECTING: DramTiming = DramTiming { high_watermark: 3, same_group: Duration(0), ..TIMING };
+
 #[test]
-fn collected_lines_are_written_at_once_with_the_wires_turned() {
-    let mut bench = Bench::new(DramTiming { batch: 3, same_group: Duration(0), ..TIMING });
+fn collected_lines_are_written_at_once_and_their_rank_is_read_again_later() {
+    let mut bench = Bench::new(COLLECTING);
     bench.write(0, START);
     bench.write(1, START);
     bench.read(2, 0, START);
@@ -173,8 +178,52 @@ fn collected_lines_are_written_at_once_with_the_wires_turned() {
     assert_eq!(bench.dram.busy_before(Time(9000)), Duration(8), "nothing has been written yet");
     bench.write(3, START + Duration(200));
     bench.read(6, 1, START + Duration(201));
-    // One row is open still. The other is opened meanwhile, and has two of the lines; then the wires turn.
-    assert_eq!(bench.all(), [100, 200 + 15 + 2 * 8 + 30 + 85]);
+    bench.read(2 * SET, 2, START + Duration(201));
+    // The row of one is open still; the other row is opened meanwhile, and has two of the lines. Of two reads, that of the other rank
+    // waits for its row alone, which is opened when the last write has the wires.
+    let last = 200 + 15 + 8;
+    assert_eq!(bench.all(), [100, last + 8 + 30 + 85, last + 100]);
+}
+
+#[test]
+fn some_of_the_collected_lines_are_kept() {
+    let mut bench = Bench::new(DramTiming { low_watermark: 1, ..COLLECTING });
+    for line in [0, 1, 2] {
+        bench.write(line, START);
+    }
+    bench.run(START + Duration(500));
+    assert_eq!(bench.dram.busy_before(Time(9000)), Duration(2 * 8), "with one left, it waits for more");
+    for line in [4, 5] {
+        bench.write(line, START + Duration(500));
+    }
+    bench.run(Time::MAX);
+    assert_eq!(bench.dram.busy_before(Time::MAX), Duration(4 * 8));
+}
+
+#[test]
+fn reads_go_on_while_the_row_of_a_write_is_opened() {
+    let mut bench = Bench::new(COLLECTING);
+    for (read, line) in [SET, 0, 2, 4, 6, 8].into_iter().enumerate() {
+        bench.read(line, read as u32, START);
+    }
+    for line in [OTHER, OTHER + 2, OTHER + 4] {
+        bench.write(line, START + Duration(23));
+    }
+    // The bank of the writes has its row open for 50. Of the reads, the last would keep the wires from the first of them.
+    let written = 50 + 15 + 3 * 8;
+    assert_eq!(bench.all(), [100, 108, 116, 124, 132, written + 30 + 85]);
+}
+
+#[test]
+fn a_row_is_closed_only_when_its_last_write_has_recovered() {
+    let next_row = |recovery| {
+        let timing = DramTiming { high_watermark: 1, write_to_read: Duration(0), cycle: Duration(30), ..TIMING };
+        let mut bench = Bench::new(DramTiming { write_recovery: Duration(recovery), ..timing });
+        bench.write(SET, START);
+        bench.read(OTHER, 0, START);
+        bench.all()[0]
+    };
+    assert_eq!((next_row(0), next_row(20)), (15 + 8 + 12 + 100, 15 + 8 + 20 + 12 + 100));
 }
 
 #[test]
@@ -187,15 +236,42 @@ fn no_access_starts_within_a_refresh() {
 }
 
 proptest! {
+    /// Every part has its share of the lines, each in a place of its own.
+    #[test]
+    fn parts_share_lines(first in 0u64..1 << 40, parts in 1u64..13) {
+        let lines = parts * PAIR;
+        let places: Vec<_> = (first * lines..(first + 40) * lines).map(|line| spread(line, parts)).collect();
+        let mut apart = places.clone();
+        apart.sort_unstable();
+        apart.dedup();
+        prop_assert_eq!(apart.len(), places.len());
+        for part in 0..parts as usize {
+            prop_assert_eq!(places.iter().filter(|place| place.0 == part).count() as u64, 40 * PAIR);
+        }
+    }
+
+    /// Lines at a regular distance lie in all parts alike, in the long run.
+    #[test]
+    fn lines_at_regular_distances_lie_in_all_parts(first in 0u64..1 << 30, distance in 1u64..200, parts in 2u64..7) {
+        let count = 20_000;
+        let mut each = vec![0u64; parts as usize];
+        for step in 0..count {
+            each[spread(first + step * distance, parts).0] += 1;
+        }
+        let share = count / parts;
+        prop_assert!(each.iter().all(|&lines| lines.abs_diff(share) < share / 5), "{each:?}");
+    }
+
     /// Nothing is lost, no line comes sooner than an open row allows, and data never overlap.
     #[test]
     fn wires_carry_one_line_at_a_time(
         steps in prop::collection::vec((0u64..4 * ROWS, 0u64..60, any::<bool>()), 1..300),
-        batch in 1usize..20,
+        high in 1usize..20,
+        low in 0usize..10,
         reorders in any::<bool>(),
         row_lines in prop_oneof![Just(0u64), Just(8)],
     ) {
-        let mut bench = Bench::new(DramTiming { batch: if reorders { batch } else { 1 }, reorders, row_lines, ..TIMING });
+        let mut bench = Bench::new(DramTiming { high_watermark: if reorders { high } else { 1 }, low_watermark: if reorders { low.min(high - 1) } else { 0 }, reorders, row_lines, ..TIMING });
         let (mut now, mut asked) = (START, BTreeMap::new());
         for (number, (line, later, write)) in steps.into_iter().enumerate() {
             now += Duration(later);

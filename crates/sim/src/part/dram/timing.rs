@@ -34,16 +34,20 @@ pub struct DramTiming {
     pub reorders: bool,
     /// Age of a request from which on it precedes younger ones that could be served sooner.
     pub patience: Duration,
-    /// Idle time of the wires between lines of two ranks.
+    /// Idle time of the wires between lines of two ranks, and between a read and a write.
     pub rank_switch: Duration,
     /// From one line to the next of the same group of banks.
     pub same_group: Duration,
     /// Time in which a rank activates four rows at most.
     pub four_activations: Duration,
-    /// Lines that are collected for a channel before they are written, with the wires turned once; 1: none are.
-    pub batch: usize,
-    /// Time in which the wires of a channel turn from reads to writes and back.
-    pub turnaround: Duration,
+    /// Lines to be written with which a channel turns to them, at least 1: none are collected.
+    pub high_watermark: usize,
+    /// Those with which it turns back to reads.
+    pub low_watermark: usize,
+    /// Idle time of the wires from a write to a read of the same rank.
+    pub write_to_read: Duration,
+    /// From the end of a line written to the precharge of its row.
+    pub write_recovery: Duration,
     /// Refresh of all banks of a rank.
     pub refresh: Refresh,
 }
@@ -69,8 +73,10 @@ impl DramTiming {
             rank_switch: cycles(banks.rank_switch_cycles),
             same_group: cycles(banks.same_group_cycles),
             four_activations: cycles(banks.four_activations_cycles),
-            batch: banks.write_batch.max(1) as usize,
-            turnaround: cycles(banks.turnaround_cycles),
+            high_watermark: banks.write_high_watermark.max(1) as usize,
+            low_watermark: banks.write_low_watermark as usize,
+            write_to_read: cycles(banks.write_to_read_cycles),
+            write_recovery: cycles(banks.write_recovery_cycles),
             refresh: Refresh::new(memory.refresh_interval, cycles(memory.refresh_cycles)),
         }
     }
