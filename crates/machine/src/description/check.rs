@@ -362,7 +362,7 @@ fn rows(description: &Description) -> Result<(), Conflict> {
         return Err(Conflict::new("banks.reorders", reason, "true, or write_high_watermark = 0"));
     }
     if low > 0 && low >= high {
-        let reason = format!("no lines are written before reads are (banks.write_high_watermark = {high})");
+        let reason = format!("no less than banks.write_high_watermark = {high}");
         return Err(Conflict::new("banks.write_low_watermark", reason, format!("0 to {}", high.saturating_sub(1))));
     }
     if banks.row_lines == 0 {
