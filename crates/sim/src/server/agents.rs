@@ -207,11 +207,13 @@ impl System<Servers> {
             return self.look_again(cpu, ServerEvent::EmptySlices(cpu));
         }
         let cluster = self.controllers.places.design.cluster_of(core);
+        // Cores run ahead by the time in which a slice looks a line up.
+        let found = now + self.controllers.timing.lookup;
         for slice in 0..self.controllers.places.slices_of_cluster {
             for line in self.controllers.clusters[cluster.index()].at_rest(slice) {
-                self.replace(cluster, slice, line, Room::L3, now);
+                self.replace(cluster, slice, line, Room::L3, found);
                 let left = self.controllers.clusters[cluster.index()].get(slice, line);
-                self.make_room(cluster, slice, (line, Step::to(&left.state)), now);
+                self.make_room(cluster, slice, (line, Step::to(&left.state)), found);
             }
         }
         self.handle_all();

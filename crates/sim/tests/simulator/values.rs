@@ -48,10 +48,10 @@ fn lists_are_walked_one_element_after_another() {
         assert!(list > overlap * known, "{name}: {list} and {known} ns");
         assert!((3.6..4.6).contains(&(list / four)) || four < 1.1 * known, "{name}: {list} and {four} ns");
     }
-    // With one line in two, or more, from caches, elements wait for half of the loads alone.
+    // With one line in two, or more, from caches, elements wait for half of the loads alone, whose rows some of the others have opened.
     let description = machine("xeon-8180-2s", &[]);
     let [list, halves] = [|_| 1, |load| if load % 2 == 0 { 2 } else { 1 }].map(|back| each(&description, back));
-    assert!((1.8..2.1).contains(&(list / halves)), "a load of each pair waits for the other: {list} and {halves} ns");
+    assert!((1.8..2.3).contains(&(list / halves)), "a load of each pair waits for the other: {list} and {halves} ns");
 }
 
 /// References wait for as many misses as there are fill buffers; miss registers beyond are for what a prefetcher requests.

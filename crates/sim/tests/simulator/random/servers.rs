@@ -53,6 +53,20 @@ fn servers_survive() {
     }
 }
 
+/// Lines of cores that an emptied inclusive cache takes back: no core has run ahead of one, whatever the seed.
+#[test]
+fn emptied_slices_reach_no_core_within_the_look_ahead() {
+    let name = "xeon-e5-2699v3-2s";
+    for changes in [&[("home.kind", "directory"), ("home.entries", "64"), ("home.ways", "8")][..], &[]] {
+        let description = machine::resolve_changed(name, name, "", changes).unwrap().description;
+        for seed in 1..40 {
+            let test = RandomTest { delay: Duration::ZERO, references: 80, lines: 1024, ..RandomTest::new(seed) };
+            let step = passes(&RandomTest { mode: Mode::LockStep, ..test.clone() }, &description);
+            assert!(passes(&test, &description) == step, "{changes:?}, seed {seed}");
+        }
+    }
+}
+
 /// Servers whose snoop filters, inclusive caches and probe filters have sets of one line, for which requests wait.
 #[test]
 fn servers_with_room_for_one_line_survive() {
