@@ -84,7 +84,7 @@ impl System<Servers> {
         let places = &self.controllers.places;
         let (slice, home) = (places.slice(line), places.home(line));
         if needs_tracker(message.kind) {
-            self.let_others_in(cluster, slice, line);
+            self.let_others_in(cluster, slice, line, at + self.controllers.timing.lookup);
         }
         let Servers { places, clusters, slice_trackers, sent, timing, inbox, .. } = &mut self.controllers;
         let state = &mut clusters[cluster.index()];
@@ -183,12 +183,13 @@ impl System<Servers> {
         self.controllers.counts[node.index()].sent[message.kind as usize] += 1;
     }
 
-    /// Replaces what the lines of others displace from the set of a line that is looked for now.
+    /// Replaces what the lines of others displace from the set of a line that is looked for now, and looked up at `found`: recalls
+    /// that left at once would reach cores within the look-ahead.
     #[inline]
-    fn let_others_in(&mut self, cluster: NodeId, slice: u16, line: LineAddr) {
+    fn let_others_in(&mut self, cluster: NodeId, slice: u16, line: LineAddr, found: Time) {
         let (mut left, now) = (None, self.kernel.now);
         while let Some(victim) = self.controllers.clusters[cluster.index()].let_others_in(slice, line, now, &mut left) {
-            self.replace(cluster, slice, victim, Room::L3, now);
+            self.replace(cluster, slice, victim, Room::L3, found);
         }
     }
 
@@ -207,7 +208,7 @@ impl System<Servers> {
             return self.look_again(cpu, ServerEvent::EmptySlices(cpu));
         }
         let cluster = self.controllers.places.design.cluster_of(core);
-        // Cores run ahead by the time in which a slice looks a line up.
+        // Recalls that left at once would reach cores within the look-ahead.
         let found = now + self.controllers.timing.lookup;
         for slice in 0..self.controllers.places.slices_of_cluster {
             for line in self.controllers.clusters[cluster.index()].at_rest(slice) {

@@ -250,7 +250,7 @@ fn what_others_bring_in_takes_the_place_of_lines() {
         };
         let [alone, few, all] = ["0", "100", "200000"].map(at);
         assert!(few < 1.05 * alone && all > 2.0 * alone, "{name} {replacement}: {alone}, {few} and {all} ns");
-        // A cacheful in the time of a walk from it.
+        // A cacheful in the time of one or two walks from it.
         let half = at("40000");
         let between = (half - alone) / (all - alone);
         let wanted = if replacement == "random" { 0.3..0.97 } else { 0.0..1.01 };

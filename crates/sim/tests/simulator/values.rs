@@ -48,7 +48,7 @@ fn lists_are_walked_one_element_after_another() {
         assert!(list > overlap * known, "{name}: {list} and {known} ns");
         assert!((3.6..4.6).contains(&(list / four)) || four < 1.1 * known, "{name}: {list} and {four} ns");
     }
-    // With one line in two, or more, from caches, elements wait for half of the loads alone, whose rows some of the others have opened.
+    // With one line in two, or more, from caches, elements wait for half of the loads alone; others have opened some of their rows.
     let description = machine("xeon-8180-2s", &[]);
     let [list, halves] = [|_| 1, |load| if load % 2 == 0 { 2 } else { 1 }].map(|back| each(&description, back));
     assert!((1.8..2.3).contains(&(list / halves)), "a load of each pair waits for the other: {list} and {halves} ns");

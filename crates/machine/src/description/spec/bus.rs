@@ -37,7 +37,8 @@ section! {
 }
 
 section! {
-    /// The banks of a memory: consecutive lines lie in different channels, and in each channel in different banks.
+    /// The banks of a memory: consecutive lines lie in different channels (pairs of lines of a server), and in each channel in different
+    /// banks.
     BanksSpec in "banks" {
         /// Channels, each with data wires of its own.
         channels: u32 = "channels", count(1, 64);
@@ -48,7 +49,7 @@ section! {
         /// Whether the controller serves accesses to other banks while one waits for its own: those first that can start first
         /// (a server's alone; other controllers serve them in order, as none of the following keys has an effect there).
         reorders: bool = "reorders", Flag, or false;
-        /// Memory cycles after which an access precedes younger ones that could start sooner; 0: never.
+        /// Memory cycles after which an access precedes younger ones of its kind that could start sooner; 0: never.
         patience_cycles: u32 = "patience_cycles", cycles(0, 1_000_000), or 0;
         /// Lines of a row, of a memory whose banks keep the row of their last access open; 0: every access opens its row anew. Rows
         /// need `reorders`, and banks in groups of four: consecutive lines of a channel lie in different groups.
@@ -61,7 +62,7 @@ section! {
         row_open_cycles: u32 = "row_open_cycles", cycles(0, 1_000_000), or 0;
         /// Ranks of a channel, which share its banks out.
         ranks: u32 = "ranks", count(1, 64), or 1;
-        /// Idle memory cycles of the data wires of a channel between lines of two ranks, and between a read and a write.
+        /// Idle memory cycles of the data wires of a channel between lines of two ranks.
         rank_switch_cycles: u32 = "rank_switch_cycles", cycles(0, 1000), or 0;
         /// Least memory cycles from a line to the next one of the same group of banks.
         same_group_cycles: u32 = "same_group_cycles", cycles(0, 1000), or 0;
@@ -69,11 +70,14 @@ section! {
         four_activations_cycles: u32 = "four_activations_cycles", cycles(0, 1000), or 0;
         /// Lines that a channel collects before it writes; 0 and 1: each is written when it comes. Others need `reorders`.
         write_high_watermark: u32 = "write_high_watermark", count(0, 256), or 0;
-        /// Lines that are left when it returns to reads.
+        /// Lines, of those collected, that are left when it returns to reads.
         write_low_watermark: u32 = "write_low_watermark", count(0, 255), or 0;
+        /// Idle memory cycles of the data wires from a line read to a line written.
+        read_to_write_cycles: u32 = "read_to_write_cycles", cycles(0, 1000), or 0;
         /// Idle memory cycles of the data wires from a line written to a line read in the same rank.
         write_to_read_cycles: u32 = "write_to_read_cycles", cycles(0, 1000), or 0;
-        /// Memory cycles from the end of a line written to the closing of its row.
+        /// Memory cycles from the end of a line written to the closing of its row, with the latency of a column, by which data are later
+        /// than the wires are taken here.
         write_recovery_cycles: u32 = "write_recovery_cycles", cycles(0, 1000), or 0;
     }
 }

@@ -172,7 +172,7 @@ section! {
         refresh_interval: Duration = "refresh_interval_ns", ns(100.0, 1e9);
         /// Occupancy of the memory by a refresh.
         refresh_cycles: u32 = "refresh_cycles", cycles(0, 10_000);
-        /// Memories of a node, among which its lines lie in turn, each with all the channels and banks of `[banks]`.
+        /// Memories of a node, among which its lines lie in turn (those of a server in pairs, by a hash), each with all the channels and banks of `[banks]`.
         controllers: u32 = "controllers", count(1, 64), or 1;
         /// The frames of consecutive pages, as caches see them. DRAM keeps the order of pages.
         frames: Frames = "frames", choice::<Frames>(), or Frames::Consecutive;

@@ -154,13 +154,22 @@ impl Channel {
         }
     }
 
-    /// Opens the row of the oldest request to a bank that has nothing to serve otherwise, at `at`.
+    /// Opens the row of the oldest request to a bank that has nothing to serve otherwise, at `at`. While writes are served, banks
+    /// without any have rows opened for reads.
     fn open_next(&mut self, bank: u32, at: Time, timing: &DramTiming) {
-        let (turn, mut next) = (self.turn(timing), None);
+        let turn = self.turn(timing);
+        if !self.open_oldest(bank, turn, at, timing) && turn == Turn::Writes {
+            self.open_oldest(bank, Turn::Reads, at, timing);
+        }
+    }
+
+    /// Opens the row of the oldest request of a kind to a bank, unless that of another is open. Returns whether there is any.
+    fn open_oldest(&mut self, bank: u32, turn: Turn, at: Time, timing: &DramTiming) -> bool {
+        let mut next = None;
         for request in &self.queue {
             if request.place.bank == bank && request.is_of(turn) {
                 if request.is_open() {
-                    return;
+                    return true;
                 }
                 next = next.or(Some(request.place));
             }
@@ -168,21 +177,35 @@ impl Channel {
         if let Some(place) = next {
             self.open(place, at, timing);
         }
+        next.is_some()
     }
 
-    /// Turns to writes if enough are collected. Returns whether it does.
+    /// Whether the oldest read has waited for long.
+    fn is_starving(&self, now: Time, timing: &DramTiming) -> bool {
+        let read = self.queue.iter().find(|request| request.read.is_some());
+        read.is_some_and(|read| now.since(read.since) > timing.patience)
+    }
+
+    /// Turns to writes if enough are collected, and no read has waited for long. Returns whether it does.
     fn turn_to_writes(&mut self, now: Time, timing: &DramTiming) -> bool {
         if timing.high_watermark <= 1 || self.is_writing || self.writes < timing.high_watermark {
             return false;
         }
+        if self.is_starving(now, timing) {
+            return false;
+        }
         self.is_writing = true;
+        // Rows that are still open from an earlier turn may have been closed by now.
+        for request in self.queue.iter_mut().filter(|request| request.read.is_none()) {
+            request.ready = Time::MAX;
+        }
         self.open_all(now, timing);
         true
     }
 
-    /// Turns back to reads if few writes are left. Returns whether it does.
+    /// Turns back to reads if few writes are left, or the oldest read has waited for long. Returns whether it does.
     fn turn_to_reads(&mut self, now: Time, timing: &DramTiming) -> bool {
-        if !self.is_writing || self.writes > timing.low_watermark {
+        if !self.is_writing || self.writes > timing.low_watermark && !self.is_starving(now, timing) {
             return false;
         }
         self.is_writing = false;
@@ -212,8 +235,8 @@ impl Channel {
         let next = self.first_of(self.turn(timing), now, timing);
         if self.is_writing && self.last.is_some_and(|last| !last.is_write) {
             let read = self.first_of(Turn::Reads, now, timing);
-            let fits = |start: Time| start + timing.read + timing.rank_switch;
-            if read.is_some_and(|(_, read)| next.is_none_or(|(_, write)| fits(read) <= write)) {
+            let end = |start: Time| start + timing.read + timing.read_to_write;
+            if read.is_some_and(|(_, read)| next.is_none_or(|(_, write)| end(read) <= write)) {
                 return read;
             }
         }
@@ -233,8 +256,8 @@ impl Channel {
                 if best.is_none_or(|(_, first)| start < first) {
                     best = Some((index, start));
                 }
-                // The wires do not wait for its row.
-                if now.since(request.since) > timing.patience && request.ready <= soonest {
+                // The wires wait for it no longer than for another rank.
+                if now.since(request.since) > timing.patience && start <= soonest + timing.rank_switch {
                     return Some((index, start));
                 }
                 // None is sooner, and those that follow have waited for less.
@@ -255,6 +278,7 @@ impl Channel {
         let is_write = request.read.is_none();
         let behind = match self.last {
             None => Time::ZERO,
+            Some(last) if is_write && !last.is_write => last.end + timing.read_to_write,
             Some(last) if last.rank != rank || last.is_write != is_write => last.end + timing.rank_switch,
             Some(last) if last.group == group => last.end.max(last.start + timing.same_group),
             Some(last) => last.end,
@@ -311,7 +335,7 @@ impl Channel {
             self.ranks[usize::from(rank)].readable = end + timing.write_to_read;
             self.writes -= 1;
         }
-        if !self.turn_to_reads(now, timing) {
+        if read.is_some() || !self.turn_to_reads(now, timing) {
             self.open_next(place.bank, now, timing);
         }
     }

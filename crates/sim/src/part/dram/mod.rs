@@ -4,8 +4,8 @@
 //! Each channel has a queue ([`channel`]). Banks open rows for the oldest requests, also while lines of other banks are on the wires.
 //! Requests whose rows are open are served in the order in which they can start (first-ready scheduling; Rixner et al. 2000), so that
 //! lines of one rank follow each other without a gap, and lines of an open row before those of another; but one that has waited for
-//! long precedes all. Writes are collected: from a high watermark of them on, a channel writes until a low one is reached (write major
-//! mode of Intel's memory controllers; Xeon E5-2600 uncore performance monitoring guide, 2.5).
+//! long precedes all of its kind. Writes are collected, and neither merged nor read again meanwhile: from a high watermark of them on, a channel writes until a low one is reached, or a read has
+//! waited for long (write major mode of Intel's memory controllers; Xeon E5-2600 uncore performance monitoring guide, 2.5).
 
 mod activations;
 mod bank;

@@ -27,6 +27,7 @@ const TIMING: DramTiming = DramTiming {
     four_activations: Duration(40),
     high_watermark: 1,
     low_watermark: 0,
+    read_to_write: Duration(3),
     write_to_read: Duration(30),
     write_recovery: Duration(20),
     refresh: Refresh::new(Duration(1_000_000), Duration(10)),
@@ -201,6 +202,32 @@ fn some_of_the_collected_lines_are_kept() {
 }
 
 #[test]
+fn a_read_that_has_waited_for_long_ends_writing() {
+    // Writes without end, each before the last is done.
+    let mut bench = Bench::new(COLLECTING);
+    bench.write(SET, START);
+    bench.write(SET + 2, START);
+    bench.write(SET + 4, START);
+    bench.read(0, 0, START);
+    for write in 0..200 {
+        bench.write((SET + 2 * (write % 8)) % ROWS, START + Duration(7 * write));
+    }
+    let time = bench.all()[0];
+    assert!((400 + 30 + 85..400 + 30 + 85 + 40).contains(&time), "{time}");
+}
+
+#[test]
+fn a_bank_that_has_been_written_opens_a_row_for_a_read_while_others_are_written() {
+    let mut bench = Bench::new(DramTiming { high_watermark: 6, write_to_read: Duration(0), ..COLLECTING });
+    for line in [0, SET, SET + 2, SET + 4, SET + 6, SET + 8] {
+        bench.write(line, START);
+    }
+    bench.read(ROWS + 5 * SET, 0, START);
+    // The first write has recovered when its row is closed, before the last one has the wires.
+    assert_eq!(bench.all(), [15 + 8 + 20 + 12 + 15 + 85]);
+}
+
+#[test]
 fn reads_go_on_while_the_row_of_a_write_is_opened() {
     let mut bench = Bench::new(COLLECTING);
     for (read, line) in [SET, 0, 2, 4, 6, 8].into_iter().enumerate() {
@@ -271,7 +298,8 @@ proptest! {
         reorders in any::<bool>(),
         row_lines in prop_oneof![Just(0u64), Just(8)],
     ) {
-        let mut bench = Bench::new(DramTiming { high_watermark: if reorders { high } else { 1 }, low_watermark: if reorders { low.min(high - 1) } else { 0 }, reorders, row_lines, ..TIMING });
+        let (high_watermark, low_watermark) = if reorders { (high, low.min(high - 1)) } else { (1, 0) };
+        let mut bench = Bench::new(DramTiming { high_watermark, low_watermark, reorders, row_lines, ..TIMING });
         let (mut now, mut asked) = (START, BTreeMap::new());
         for (number, (line, later, write)) in steps.into_iter().enumerate() {
             now += Duration(later);

@@ -34,19 +34,21 @@ pub struct DramTiming {
     pub reorders: bool,
     /// Age of a request from which on it precedes younger ones that could be served sooner.
     pub patience: Duration,
-    /// Idle time of the wires between lines of two ranks, and between a read and a write.
+    /// Idle time of the wires between lines of two ranks.
     pub rank_switch: Duration,
     /// From one line to the next of the same group of banks.
     pub same_group: Duration,
     /// Time in which a rank activates four rows at most.
     pub four_activations: Duration,
-    /// Lines to be written with which a channel turns to them, at least 1: none are collected.
+    /// Collected writes with which a channel turns to them; 1: each is written when it comes.
     pub high_watermark: usize,
-    /// Those with which it turns back to reads.
+    /// Those that are left when it turns back to reads.
     pub low_watermark: usize,
-    /// Idle time of the wires from a write to a read of the same rank.
+    /// Idle time of the wires from a read to a write.
+    pub read_to_write: Duration,
+    /// Idle time of the wires from a write to a read of the same rank, of whatever group of banks.
     pub write_to_read: Duration,
-    /// From the end of a line written to the precharge of its row.
+    /// From the end of a line written, in the time of lines read, to the precharge of its row.
     pub write_recovery: Duration,
     /// Refresh of all banks of a rank.
     pub refresh: Refresh,
@@ -75,6 +77,7 @@ impl DramTiming {
             four_activations: cycles(banks.four_activations_cycles),
             high_watermark: banks.write_high_watermark.max(1) as usize,
             low_watermark: banks.write_low_watermark as usize,
+            read_to_write: cycles(banks.read_to_write_cycles),
             write_to_read: cycles(banks.write_to_read_cycles),
             write_recovery: cycles(banks.write_recovery_cycles),
             refresh: Refresh::new(memory.refresh_interval, cycles(memory.refresh_cycles)),

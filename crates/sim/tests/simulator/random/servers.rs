@@ -33,7 +33,7 @@ fn servers_survive() {
     let one_node =
         [("server.nodes_per_socket", "1"), ("topology.processors_per_node", "64"), ("memory.controllers", "4")];
     type Case<'c> = (&'c str, &'c [(&'c str, &'c str)], u32);
-    let cases: [Case<'_>; 12] = [
+    let cases: [Case<'_>; 13] = [
         ("xeon-8180-2s", &sub_numa, 80),
         ("xeon-e5-2699v3-2s", &cluster_on_die, 80),
         ("epyc-7702-2s", &one_node, 30),
@@ -43,6 +43,7 @@ fn servers_survive() {
         ("xeon-8180-2s", &[("home.at_slice", "false"), ("home.early_read", "false"), ("home.forwarding", "moesi")], 80),
         ("xeon-e5-2699v3-2s", &[], 150),
         ("xeon-e5-2699v3-2s", &[("home.kind", "early-snoop")], 150),
+        ("xeon-e5-2699v3-2s", &[("l3_slice.others_mb_per_s", "200000")], 80),
         ("xeon-e5-2699v3-2s", &[("home.kind", "directory"), ("home.entries", "64"), ("home.ways", "8")], 80),
         ("epyc-7702-2s", &[], 60),
         ("epyc-7702-2s", &tight, 30),
