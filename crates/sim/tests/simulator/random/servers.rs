@@ -62,7 +62,7 @@ fn emptied_slices_reach_no_core_within_the_look_ahead() {
         let description = machine::resolve_changed(name, name, "", changes).unwrap().description;
         for seed in 1..40 {
             let test = RandomTest { delay: Duration::ZERO, references: 80, lines: 1024, ..RandomTest::new(seed) };
-            let step = passes(&RandomTest { mode: Mode::LockStep, ..test.clone() }, &description);
+            let step = passes(&RandomTest { mode: Mode::LockStep, ..test }, &description);
             assert!(passes(&test, &description) == step, "{changes:?}, seed {seed}");
         }
     }
