@@ -70,12 +70,12 @@ fn the_first_pass_of_another_socket_writes_directory_bits() {
         let others = platform.layout().cpus_of(NodeId(1)).to_vec();
         let mut reads = |state, remotes| {
             let placement = Placement { home: NodeId(0), locals: others.clone(), remotes };
-            let settings = Settings { lines: Some(1024), iterations: 1, ..Settings::simulated() };
+            let settings = Settings { lines: Some(4096), iterations: 1, ..Settings::simulated() };
             let outcome = Plan::new(Experiment::BwmpRead, state, placement, settings).run(&mut platform);
             outcome.expect("a valid plan").record.headline()
         };
         let (first, further) = (reads(State::Uown, Vec::new()), reads(State::Cexm, others.clone()));
-        assert_eq!(further > 1.1 * first, has_bits, "{machine}: {first} MB/s, then {further} MB/s");
+        assert_eq!(further > 1.05 * first, has_bits, "{machine}: {first} MB/s, then {further} MB/s");
     }
 }
 
