@@ -41,12 +41,25 @@ pub fn collected<J: Sync, R: Send, E: Send>(
     work: impl Fn(&J) -> Result<R, E> + Send + Sync,
     finished: impl FnMut(usize),
 ) -> Result<Vec<R>, E> {
+    collected_longest_first(jobs, |_| 0, work, finished)
+}
+
+/// As [`collected`], but jobs of great `cost` start first, as by [`longest_first`].
+///
+/// # Errors
+/// As there.
+pub fn collected_longest_first<J: Sync, R: Send, E: Send>(
+    jobs: &[J],
+    cost: impl Fn(&J) -> u64,
+    work: impl Fn(&J) -> Result<R, E> + Send + Sync,
+    finished: impl FnMut(usize),
+) -> Result<Vec<R>, E> {
     let mut results = Vec::with_capacity(jobs.len());
     let keep = |_, result: Result<R, E>| {
         results.push(result?);
         Ok(())
     };
-    in_order(jobs, work, finished, keep)?;
+    longest_first(jobs, cost, work, finished, keep)?;
     Ok(results)
 }
 

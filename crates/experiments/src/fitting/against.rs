@@ -7,7 +7,7 @@ use units::Bytes;
 
 use super::neighbours::{Caches, Ordinary, ordinary};
 use super::probe::LISTS_BEYOND_CACHES;
-use super::repeated::{Circumstances, Repeated};
+use super::repeated::{Circumstances, Repeated, cost};
 use super::{Comparison, Mapping};
 use crate::error::ExperimentError;
 use crate::parallel;
@@ -127,7 +127,8 @@ impl Repetition {
             let agrees = simulated.is_some_and(|simulated| (simulated - measured).abs() <= AGREE * measured);
             Ok(Comparison { name: name(record), unit: record.unit, measured, simulated, agrees })
         };
-        Ok(Against { rows: parallel::collected(&jobs, work, finished)?, skipped, neighbours })
+        let rows = parallel::collected_longest_first(&jobs, |(_, _, plan)| cost(plan), work, finished)?;
+        Ok(Against { rows, skipped, neighbours })
     }
 }
 

@@ -32,6 +32,11 @@ impl Circumstances {
     }
 }
 
+/// The cost of a plan's simulation beside that of others: it takes as long as its array is large.
+pub(super) fn cost(plan: &Plan) -> u64 {
+    plan.settings.array.0
+}
+
 /// A described machine, with its large pages and without.
 pub(super) struct Repeated {
     large: Description,

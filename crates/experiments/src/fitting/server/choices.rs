@@ -102,16 +102,18 @@ pub(super) fn choose(
             choice.make(&mut bench.values, usize::from(small), source);
             continue;
         }
-        let mut errors = Vec::new();
-        for number in 0..choice.alternatives.len() {
+        let with = |number: usize| {
             let mut tried = bench.values.clone();
             choice.make(&mut tried, number, "");
-            let figures = bench.figures_of(&tried, &deciding)?;
+            tried
+        };
+        let tried: Vec<Values> = (0..choice.alternatives.len()).map(with).collect();
+        let errors = |figures: &Vec<f64>| {
             let all = squares(&deciding, figures.iter().copied());
             let level = second_level.filter(|_| choice.is_of_second_level());
-            errors.push((all, level.map_or(all, |level| squares_of_shape(&deciding, &figures, level))));
-        }
-        let chosen = nearest(&errors);
+            (all, level.map_or(all, |level| squares_of_shape(&deciding, figures, level)))
+        };
+        let chosen = nearest(&bench.figures_of_each(&tried, &deciding)?.iter().map(errors).collect::<Vec<_>>());
         let source = format!("calibrated: nearest to {} lists of those tried", deciding.len());
         choice.make(&mut bench.values, chosen, &source);
     }
@@ -154,7 +156,17 @@ impl Choice {
 
 /// The sum of squares of the logarithms by which figures differ.
 pub(super) fn squared_error(bench: &Bench<'_>, values: &Values, lists: &[Observation]) -> Result<f64, ExperimentError> {
-    Ok(squares(lists, bench.figures_of(values, lists)?))
+    Ok(squared_errors(bench, std::slice::from_ref(values), lists)?[0])
+}
+
+/// The same of several machines.
+pub(super) fn squared_errors(
+    bench: &Bench<'_>,
+    machines: &[Values],
+    lists: &[Observation],
+) -> Result<Vec<f64>, ExperimentError> {
+    let figures = bench.figures_of_each(machines, lists)?;
+    Ok(figures.into_iter().map(|figures| squares(lists, figures)).collect())
 }
 
 fn squares(lists: &[Observation], figures: impl IntoIterator<Item = f64>) -> f64 {

@@ -3,7 +3,7 @@
 
 use units::Bytes;
 
-use super::choices::{BETTER, POLICIES, squared_error};
+use super::choices::{BETTER, POLICIES, squared_error, squared_errors};
 use super::observed::{Kind, Observation, Place, measured};
 use super::structure::Structure;
 use super::third_level::ThirdLevel;
@@ -102,48 +102,88 @@ fn with_policies(
         values
     };
     let as_it_is = policies.is_empty().then(|| bench.values.clone());
-    let mut best: Option<(f64, f64, Values)> = None;
-    for values in policies.iter().map(with).chain(as_it_is) {
-        let (squares, rate) = rate(bench, &values, compared, estimate)?;
-        if best.as_ref().is_none_or(|best| squares < best.0) {
-            best = Some((squares, rate, values));
-        }
-    }
-    if let Some((_, rate, mut values)) = best {
-        values.set(TABLE, RATE, rate.round(), "");
-        bench.values = values;
-        return Ok(rate);
-    }
-    Ok(estimate)
+    let tried: Vec<Values> = policies.iter().map(with).chain(as_it_is).collect();
+    let found = rates(bench, &tried, compared, estimate)?;
+    let Some((mut values, Tried { log, .. })) =
+        tried.into_iter().zip(found).min_by(|a, b| a.1.squares.total_cmp(&b.1.squares))
+    else {
+        return Ok(estimate);
+    };
+    let rate = log.exp();
+    values.set(TABLE, RATE, rate.round(), "");
+    bench.values = values;
+    Ok(rate)
 }
 
-/// The rate, in MB/s, with which all lists come nearest to what was measured, after the sum of the squares by which they differ.
+/// A rate, by its logarithm, and the squares by which the lists differ with it.
+#[derive(Clone, Copy, Debug)]
+struct Tried {
+    log: f64,
+    squares: f64,
+}
+
+/// A range of rates, by their logarithms, and what was tried in it, the lower one first.
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    ends: (f64, f64),
+    tried: (Tried, Tried),
+}
+
+impl Range {
+    /// The logarithm of the rate in the `upper` place of a range, or in the lower one.
+    fn place((low, high): (f64, f64), upper: bool) -> f64 {
+        if upper { low + GOLDEN * (high - low) } else { high - GOLDEN * (high - low) }
+    }
+
+    fn is_below(&self) -> bool {
+        self.tried.0.squares <= self.tried.1.squares
+    }
+
+    /// The range that is left, and the logarithm of the rate to try in it.
+    fn narrowed(&self) -> ((f64, f64), f64) {
+        let ((low, high), (lower, upper)) = (self.ends, self.tried);
+        let ends = if self.is_below() { (low, upper.log) } else { (lower.log, high) };
+        (ends, Self::place(ends, !self.is_below()))
+    }
+
+    fn best(&self) -> Tried {
+        if self.is_below() { self.tried.0 } else { self.tried.1 }
+    }
+}
+
+/// For each of `machines`, the rate near an `estimate`, in MB/s, with which all lists come nearest to what was measured. All machines are
+/// tried beside each other.
 ///
 /// # Errors
-/// When the machine cannot be described or simulated.
-fn rate(
+/// When one cannot be described or simulated.
+fn rates(
     bench: &Bench<'_>,
-    values: &Values,
+    machines: &[Values],
     compared: &[Observation],
     estimate: f64,
-) -> Result<(f64, f64), ExperimentError> {
-    let tried = |log: f64| -> Result<(f64, f64), ExperimentError> {
-        let mut values = values.clone();
-        values.set(TABLE, RATE, log.exp().round(), "");
-        Ok((squared_error(bench, &values, compared)?, log))
+) -> Result<Vec<Tried>, ExperimentError> {
+    let try_at = |logs: &[f64]| -> Result<Vec<Tried>, ExperimentError> {
+        let with = |(values, log): (&Values, &f64)| {
+            let mut values = values.clone();
+            values.set(TABLE, RATE, log.exp().round(), "");
+            values
+        };
+        let tried: Vec<Values> = machines.iter().cycle().zip(logs).map(with).collect();
+        let squares = squared_errors(bench, &tried, compared)?;
+        Ok(logs.iter().zip(squares).map(|(&log, squares)| Tried { log, squares }).collect())
     };
-    let (mut low, mut high) = ((estimate / WITHIN).ln(), (estimate * WITHIN).ln());
-    let mut lower = tried(high - GOLDEN * (high - low))?;
-    let mut upper = tried(low + GOLDEN * (high - low))?;
+    let ends = ((estimate / WITHIN).ln(), (estimate * WITHIN).ln());
+    let first = [false, true].map(|upper| vec![Range::place(ends, upper); machines.len()]).concat();
+    let first = try_at(&first)?;
+    let (lower, upper) = first.split_at(machines.len());
+    let mut ranges: Vec<Range> =
+        lower.iter().zip(upper).map(|(&lower, &upper)| Range { ends, tried: (lower, upper) }).collect();
     for _ in 0..NARROWINGS {
-        if lower.0 <= upper.0 {
-            (high, upper) = (upper.1, lower);
-            lower = tried(high - GOLDEN * (high - low))?;
-        } else {
-            (low, lower) = (lower.1, upper);
-            upper = tried(low + GOLDEN * (high - low))?;
+        let (left, logs): (Vec<_>, Vec<f64>) = ranges.iter().map(Range::narrowed).unzip();
+        for ((range, ends), new) in ranges.iter_mut().zip(left).zip(try_at(&logs)?) {
+            let tried = if range.is_below() { (new, range.tried.0) } else { (range.tried.1, new) };
+            *range = Range { ends, tried };
         }
     }
-    let (squares, log) = if lower.0 <= upper.0 { lower } else { upper };
-    Ok((squares, log.exp()))
+    Ok(ranges.iter().map(Range::best).collect())
 }

@@ -8,7 +8,7 @@ use super::observed::{Kind, Observation};
 use super::tolerance;
 use super::values::Values;
 use crate::error::ExperimentError;
-use crate::fitting::repeated::Repeated;
+use crate::fitting::repeated::{Repeated, cost};
 use crate::parallel;
 
 /// A value that measurements decide.
@@ -86,11 +86,29 @@ impl Bench<'_> {
         values: &Values,
         observations: &[Observation],
     ) -> Result<Vec<f64>, ExperimentError> {
-        let machine = Repeated::new(values.described(self.file)?);
-        let work = |observation: &Observation| {
-            Ok(machine.run(&observation.plan, observation.circumstances)?.record.headline())
+        Ok(self.figures_of_each(std::slice::from_ref(values), observations)?.remove(0))
+    }
+
+    /// The same of several machines, whose values are given: all are simulated beside each other, on all cores.
+    ///
+    /// # Errors
+    /// When one cannot be described or simulated.
+    pub(super) fn figures_of_each(
+        &self,
+        machines: &[Values],
+        observations: &[Observation],
+    ) -> Result<Vec<Vec<f64>>, ExperimentError> {
+        let described = |values: &Values| Ok(Repeated::new(values.described(self.file)?));
+        let described: Vec<Repeated> = machines.iter().map(described).collect::<Result<_, ExperimentError>>()?;
+        let of_machine = |machine| observations.iter().map(move |observation| (machine, observation));
+        let jobs: Vec<(&Repeated, &Observation)> = described.iter().flat_map(of_machine).collect();
+        let work = |&(machine, observation): &(&Repeated, &Observation)| {
+            machine.run(&observation.plan, observation.circumstances).map(|outcome| outcome.record.headline())
         };
-        parallel::collected(observations, work, |_| ())
+        let mut figures =
+            parallel::collected_longest_first(&jobs, |(_, observation)| cost(&observation.plan), work, |_| ())?
+                .into_iter();
+        Ok(machines.iter().map(|_| figures.by_ref().take(observations.len()).collect()).collect())
     }
 
     fn with(&self, tunables: &[Tunable]) -> Values {
@@ -107,7 +125,7 @@ const STEPS: usize = 4;
 /// The steps after which it is looked anew at what depends on each value.
 const LOOKED_ANEW: usize = 2;
 /// A step that leaves less than this of relative error, root mean square, is the last.
-const CLOSE: f64 = 0.002;
+const CLOSE: f64 = 0.005;
 /// The relative error that a nanosecond away from the default weighs as much as: what measurements hardly tell stays as it is.
 const PULL_PER_NS: f64 = 0.0002;
 /// The change of a figure by a nanosecond of a value, relative to the figure, below which nothing depends on it.
@@ -124,10 +142,13 @@ pub(super) fn fit_times(
     observations: &[Observation],
 ) -> Result<Vec<bool>, ExperimentError> {
     let defaults: Vec<f64> = tunables.iter().map(|tunable| tunable.value * tunable.unit_ns).collect();
-    let (mut slopes, mut depends) = (Vec::new(), vec![false; tunables.len()]);
+    let (mut figures, mut slopes) = figures_and_slopes(bench, tunables, observations)?;
+    let mut depends = dependent(&slopes, tunables.len());
     let mut best = (f64::INFINITY, tunables.to_vec());
     for step in 0..=STEPS {
-        let figures = bench.figures_of(&bench.with(tunables), observations)?;
+        if step > 0 {
+            figures = bench.figures_of(&bench.with(tunables), observations)?;
+        }
         let relative = |(observed, figure): (&Observation, &f64)| (observed.measured - figure) / observed.measured;
         let missing: Vec<f64> = observations.iter().zip(&figures).map(relative).collect();
         let squares: f64 = missing.iter().map(|missing| missing * missing).sum();
@@ -138,17 +159,21 @@ pub(super) fn fit_times(
         if step == STEPS || step > 0 && error < CLOSE {
             break;
         }
-        if step % LOOKED_ANEW == 0 {
+        if step > 0 && step % LOOKED_ANEW == 0 {
             slopes = slopes_at(bench, tunables, observations, &figures)?;
-            let any = |number: usize| slopes.iter().any(|row: &Vec<f64>| row[number].abs() > DEPENDS);
-            depends = (0..tunables.len()).map(any).collect();
+            depends = dependent(&slopes, tunables.len());
         }
         let from_default: Vec<f64> = tunables
             .iter()
             .zip(&defaults)
             .map(|(tunable, default)| default - tunable.spelled() * tunable.unit_ns)
             .collect();
+        let before: Vec<f64> = tunables.iter().map(Tunable::spelled).collect();
         step_within_bounds(tunables, &slopes, &missing, from_default);
+        // Values that have not moved have the figures that are known.
+        if tunables.iter().map(Tunable::spelled).eq(before) {
+            break;
+        }
     }
     tunables.clone_from_slice(&best.1);
     bench.values = bench.with(tunables);
@@ -181,28 +206,67 @@ fn step_within_bounds(tunables: &mut [Tunable], slopes: &[Vec<f64>], missing: &[
 }
 
 /// By observation and value, the relative change of the figure by a nanosecond of the value.
+type Slopes = Vec<Vec<f64>>;
+
+/// The slopes at values with these `figures`.
 fn slopes_at(
     bench: &Bench<'_>,
     tunables: &[Tunable],
     observations: &[Observation],
     figures: &[f64],
-) -> Result<Vec<Vec<f64>>, ExperimentError> {
-    let mut slopes = vec![vec![0.0; tunables.len()]; observations.len()];
-    for number in 0..tunables.len() {
+) -> Result<Slopes, ExperimentError> {
+    let probes = probes(tunables);
+    let machines: Vec<Values> = probes.iter().map(|(_, probed)| bench.with(probed)).collect();
+    let after = bench.figures_of_each(&machines, observations)?;
+    Ok(slopes_between(&probes, observations, figures, &after))
+}
+
+/// The figures and the slopes, at once: the machine and those with a value changed are simulated beside each other.
+fn figures_and_slopes(
+    bench: &Bench<'_>,
+    tunables: &[Tunable],
+    observations: &[Observation],
+) -> Result<(Vec<f64>, Slopes), ExperimentError> {
+    let probes = probes(tunables);
+    let probed = probes.iter().map(|(_, probed)| bench.with(probed));
+    let machines: Vec<Values> = std::iter::once(bench.with(tunables)).chain(probed).collect();
+    let mut all = bench.figures_of_each(&machines, observations)?;
+    let figures = all.remove(0);
+    let slopes = slopes_between(&probes, observations, &figures, &all);
+    Ok((figures, slopes))
+}
+
+/// Whether any figure depends on each of `values` values.
+fn dependent(slopes: &[Vec<f64>], values: usize) -> Vec<bool> {
+    let any = |number: usize| slopes.iter().any(|row| row[number].abs() > DEPENDS);
+    (0..values).map(any).collect()
+}
+
+/// For each value, the change in nanoseconds that shows what depends on it, and all values with that change.
+fn probes(tunables: &[Tunable]) -> Vec<(f64, Vec<Tunable>)> {
+    let probe = |number: usize| {
         let mut probed = tunables.to_vec();
-        let before = probed[number].spelled();
-        let probe = PROBED_NS / probed[number].unit_ns;
-        probed[number].value = before + probe.max(1.0);
-        if probed[number].value > probed[number].bounds.1 {
-            probed[number].value = before - probe.max(1.0);
-        }
-        let changed_ns = (probed[number].spelled() - before) * tunables[number].unit_ns;
-        let after = bench.figures_of(&bench.with(&probed), observations)?;
-        for (row, observed) in observations.iter().enumerate() {
-            slopes[row][number] = (after[row] - figures[row]) / changed_ns / observed.measured;
-        }
-    }
-    Ok(slopes)
+        let Tunable { unit_ns, bounds, .. } = probed[number];
+        let (before, change) = (probed[number].spelled(), (PROBED_NS / unit_ns).max(1.0));
+        let next = before + change;
+        probed[number].value = if next > bounds.1 { before - change } else { next };
+        ((probed[number].spelled() - before) * unit_ns, probed)
+    };
+    (0..tunables.len()).map(probe).collect()
+}
+
+/// The slopes between the `figures` and those `after` each probe.
+fn slopes_between(
+    probes: &[(f64, Vec<Tunable>)],
+    observations: &[Observation],
+    figures: &[f64],
+    after: &[Vec<f64>],
+) -> Slopes {
+    let slope = |row: usize, number: usize| (after[number][row] - figures[row]) / probes[number].0;
+    let of_row = |(row, observed): (usize, &Observation)| {
+        (0..probes.len()).map(|number| slope(row, number) / observed.measured).collect()
+    };
+    observations.iter().enumerate().map(of_row).collect()
 }
 
 /// Attempts at a rate.
