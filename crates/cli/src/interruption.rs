@@ -172,7 +172,7 @@ fn end() -> ! {
         complete => Some(format!("{complete} files are complete")),
     };
     let mut parts: Vec<String> = progress.into_iter().chain(told).chain(safe).collect();
-    parts.push(state.how_to_go_on.clone().unwrap_or_else(|| "to continue, run the command again".to_owned()));
+    parts.push(state.how_to_go_on.clone().unwrap_or_else(|| "run again, the command begins anew".to_owned()));
     // Standard error may be closed.
     let _unheard = writeln!(io::stderr(), "interrupted: {}", parts.join("; "));
     std::process::exit(128 + signal().unwrap_or(SIGINT))

@@ -65,7 +65,7 @@ fn refused(
     }
     let accepted = if accepted.is_empty() { EXAMPLE.to_owned() } else { accepted.join(", ") };
     let value = change.split_once('=').map_or("", |(_, value)| value).to_owned();
-    let entry = Entry { at: Origin { file: base.to_owned(), line: None }, key: word.to_owned(), value };
+    let entry = Entry { at: Origin { file: base.to_owned(), line: None, comment: None }, key: word.to_owned(), value };
     DescriptionError::Impossible { entry: Box::new(entry), reason: reason(machine, change, error), accepted }
 }
 

@@ -115,7 +115,7 @@ fn without_collision(name: &str, base: &str, changes: &[&str]) -> Result<(), Des
         for (key, value) in &keyed {
             let collides = |other: &str| (is_key(change) || is_key(other)) && !is_system(other);
             if let Some((_, other)) = set.iter().find(|(known, other)| known == key && collides(other)) {
-                let at = Origin { file: name.to_owned(), line: None };
+                let at = Origin { file: name.to_owned(), line: None, comment: None };
                 let entry = Box::new(Entry { at, key: key.clone(), value: value.clone() });
                 let reason = format!("both {other} and {change} set it");
                 return Err(DescriptionError::Impossible { entry, reason, accepted: "one of the two".to_owned() });

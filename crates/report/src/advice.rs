@@ -52,6 +52,9 @@ pub fn advice(rows: &[AdviceRow], runs: usize, worth_pct: f64) -> Table {
         _ => {}
     }
     let runs = if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") };
-    table.note(format!("{runs}; gain: reduction of the time that the program takes as it is"));
+    table.note(format!(
+        "{runs}; gain: reduction of the time that the program takes as it is; local: home, or what answers in its place, such as an L3, on \
+         the requester's node"
+    ));
     table
 }

@@ -135,12 +135,17 @@ pub(crate) fn figure(value: Option<f64>, unit: Unit) -> String {
     let text = match unit {
         Unit::Ratio => format!("{value:.2}"),
         Unit::Cycles | Unit::Megaflops => format!("{value:.1}"),
+        // Of some tens of nanoseconds a half is more than a percent.
+        Unit::Nanoseconds if value.abs() < 100.0 => format!("{value:.1}"),
         Unit::Nanoseconds | Unit::MegabytesPerSecond | Unit::Percent | Unit::Count | Unit::Bytes => {
             format!("{value:.0}")
         }
     };
     // A negative value that is rounded to zero has no sign.
-    if text == "-0" { "0".to_owned() } else { text }
+    match text.strip_prefix('-') {
+        Some(digits) if digits.chars().all(|digit| matches!(digit, '0' | '.')) => digits.to_owned(),
+        _ => text,
+    }
 }
 
 fn error(row: &ReproductionRow) -> Cell {
@@ -229,7 +234,7 @@ mod tests {
         let rows = [row("a", "x", Some(-0.3), Some(0.01), false), row("b", "x", Some(64.0), Some(48.0), false)];
         let text = comparison("Table", "machine", &["x"], &rows).to_string();
         let words: Vec<&str> = text.split_whitespace().collect();
-        let expected = "a simulated 0 published 0 error - b simulated 48 published 64 error -25.0%";
+        let expected = "a simulated 0.0 published -0.3 error - b simulated 48.0 published 64.0 error -25.0%";
         assert!(words.join(" ").ends_with(expected), "{text}");
         let summary = ErrorSummary::of("differences", &rows);
         assert_eq!((summary.compared, summary.max_pct), (2, Some(25.0)));

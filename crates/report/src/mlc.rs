@@ -89,14 +89,18 @@ fn peaks(text: &mut String, records: &[Record]) {
     // A step of the triad reads two lines, and one more that it writes back later.
     let triad = of(records, "loaded").find(|record| record.experiment == "triad-traffic");
     let triad = triad.map(|record| ("Stream-triad like", record.median * 4.0 / 3.0));
+    let probe = of(records, "loaded").find(|record| record.experiment == "loaded-traffic").map(|record| record.local);
     let found: Vec<(&str, f64)> = MLC_MIXES.into_iter().filter_map(of_mix).chain(triad).collect();
     if found.is_empty() {
         return;
     }
     text.push_str(
         "\nMeasuring Peak Injection Memory Bandwidths for the system\nBandwidths are in MB/sec (1 MB/sec = 1,000,000 \
-         Bytes/sec)\nUsing traffic with the following read-write ratios\n",
+         Bytes/sec)\nUsing traffic with the following read-write ratios; a line that a store reads counts as read\n",
     );
+    if let Some(cpu) = probe {
+        let _ = writeln!(text, "Without CPU {cpu}, which measures the latency beside this traffic");
+    }
     for (name, bandwidth) in found {
         let _ = writeln!(text, "{name:<17}:\t{}", cell(bandwidth, 9, 1));
     }

@@ -209,7 +209,7 @@ fn a_fit_writes_no_description() {
     let line = "fit --machine-out mine.toml --data-out data.jsonl";
     let ended = interrupted(line, INT, 0, writes_aside);
     assert_eq!(ended.files(), Vec::<String>::new());
-    assert!(ended.line().contains("no file was written; to continue, run the command again"), "{}", ended.line());
+    assert!(ended.line().contains("no file was written; run again, the command begins anew"), "{}", ended.line());
     let simulated = "fit -m origin2000-r12k-300-64p --machine-out mine.toml";
     assert_eq!(interrupted(simulated, TERM, 0, writes_aside).files(), Vec::<String>::new());
 }

@@ -43,6 +43,8 @@ pub struct Errors {
     pub median_pct: f64,
     /// The 90th percentile.
     pub ninetieth_pct: f64,
+    /// The largest.
+    pub largest_pct: f64,
 }
 
 /// A latency, or a bandwidth, that differs by more than this share of the measured one does not agree.
@@ -55,7 +57,8 @@ impl Against {
         let mut errors: Vec<f64> = of_unit.filter_map(|row| Some(row.error_pct()?.abs())).collect();
         errors.sort_by(f64::total_cmp);
         let ninetieth_pct = *errors.get((errors.len() * 9).div_ceil(10).checked_sub(1)?)?;
-        Some(Errors { count: errors.len(), median_pct: Statistics::of(&errors)?.median, ninetieth_pct })
+        let (median_pct, largest_pct) = (Statistics::of(&errors)?.median, *errors.last()?);
+        Some(Errors { count: errors.len(), median_pct, ninetieth_pct, largest_pct })
     }
 }
 
@@ -215,7 +218,7 @@ mod tests {
         rows.push(row(Unit::MegabytesPerSecond, 150.0));
         let all = Against { rows, skipped: Vec::new(), neighbours: Vec::new() };
         let times = all.errors(Unit::Nanoseconds).expect("ten");
-        assert_eq!((times.count, times.median_pct, times.ninetieth_pct), (10, 5.5, 9.0));
+        assert_eq!((times.count, times.median_pct, times.ninetieth_pct, times.largest_pct), (10, 5.5, 9.0, 10.0));
         assert_eq!(all.errors(Unit::MegabytesPerSecond).map(|errors| errors.median_pct), Some(50.0));
         assert_eq!(all.errors(Unit::Count), None);
     }

@@ -17,11 +17,18 @@ pub fn levels_in_words(records: &[Record]) -> Vec<String> {
     }
     let sentence = |kind: &Option<String>| {
         let of_kind = records.iter().filter(|record| record.conditions.pages_asked == *kind);
-        let lists: Vec<(Bytes, f64)> = of_kind.filter_map(List::of_record).map(|list| (list.extent, list.ns)).collect();
+        let of_kind: Vec<Record> = of_kind.cloned().collect();
+        let lists: Vec<(Bytes, f64)> =
+            List::dense(&of_kind).into_iter().map(|(_, list)| (list.extent, list.ns)).collect();
         let levels = levels_of_lists(&lists, None);
         let words: Vec<String> = levels.iter().map(level).collect();
-        (levels.len() > 1)
-            .then(|| format!("cache levels ({} pages): {}", kind.as_deref().unwrap_or("its"), words.join("; ")))
+        (levels.len() > 1).then(|| {
+            format!(
+                "cache levels by the least samples ({} pages): {}",
+                kind.as_deref().unwrap_or("its"),
+                words.join("; ")
+            )
+        })
     };
     kinds.into_iter().filter_map(sentence).collect()
 }

@@ -11,6 +11,8 @@ pub struct Origin {
     pub file: String,
     /// The line of the key, counted from 1; none in a name.
     pub line: Option<usize>,
+    /// The comment behind the value, such as where it is from.
+    pub comment: Option<String>,
 }
 
 impl Origin {

@@ -75,7 +75,7 @@ impl Layer {
         let document = DeTable::parse(text).map_err(|error| {
             let line = line_of(text, error.span().map_or(0, |span| span.start));
             let message = error.message().lines().collect::<Vec<_>>().join(", ");
-            DescriptionError::Syntax { at: Origin { file: file.into(), line: Some(line) }, message }
+            DescriptionError::Syntax { at: Origin { file: file.into(), line: Some(line), comment: None }, message }
         })?;
         let mut layer = Self { file: file.into(), has_lines: true, keys: Vec::new() };
         layer.flatten("", document.get_ref(), text);
@@ -94,7 +94,7 @@ impl Layer {
     /// The layer of key changes (`table.key`) from a machine name: each value is a number or a truth value if it parses
     /// as one, otherwise a string.
     pub(crate) fn of_changes<'c>(name: &str, changes: impl IntoIterator<Item = (&'c str, &'c str)>) -> Self {
-        let at = Origin { file: name.into(), line: None };
+        let at = Origin { file: name.into(), line: None, comment: None };
         let mut layer = Self { file: name.into(), has_lines: false, keys: Vec::new() };
         for (key, value) in changes {
             // Keys outside of tables take strings alone.
@@ -118,7 +118,8 @@ impl Layer {
                 self.flatten(&format!("{key}."), inner, text);
                 continue;
             }
-            let at = Origin { file: self.file.clone(), line: Some(line_of(text, name.span().start)) };
+            let (line, comment) = (line_of(text, name.span().start), comment_behind(text, value.span().end));
+            let at = Origin { file: self.file.clone(), line: Some(line), comment };
             self.keys.push((key, Located { raw: raw(value), shown: shown(&text[value.span()]), at }));
         }
     }
@@ -127,6 +128,12 @@ impl Layer {
     pub(crate) fn get(&self, key: &str) -> Option<&Located> {
         self.keys.iter().find(|(name, _)| name == key).map(|(_, located)| located)
     }
+}
+
+/// The comment on the rest of the line at `end`, without its sign.
+fn comment_behind(text: &str, end: usize) -> Option<String> {
+    let comment = text[end..].lines().next()?.trim().strip_prefix('#')?.trim();
+    (!comment.is_empty()).then(|| comment.to_owned())
 }
 
 /// The table that a key belongs to; empty at the top of the file.
@@ -194,8 +201,9 @@ impl Resolver {
     /// Overlays `layers` (the top one first, each followed by the one that it inherits), and rejects keys without a
     /// rule.
     pub(crate) fn new(layers: Vec<Layer>, rules: Vec<KeyRule>) -> Result<Self, DescriptionError> {
-        let place = |layer: &Layer| Origin { file: layer.file.clone(), line: layer.has_lines.then_some(1) };
-        let top = layers.first().map_or_else(|| Origin { file: String::new(), line: None }, place);
+        let place =
+            |layer: &Layer| Origin { file: layer.file.clone(), line: layer.has_lines.then_some(1), comment: None };
+        let top = layers.first().map_or_else(|| Origin { file: String::new(), line: None, comment: None }, place);
         let (keys, depths) = Default::default();
         let mut resolver = Self { rules, keys, depths, calibrated_on: Vec::new(), top };
         for (depth, layer) in layers.iter().rev().enumerate() {
@@ -332,7 +340,7 @@ pub(crate) fn wrong_type(key: &str, located: &Located, accepted: &str) -> Descri
 pub(crate) struct Writer<'o> {
     /// The file so far.
     pub(crate) text: String,
-    /// The origin of each key, written beside it as a comment; may be empty.
+    /// The origin of each key, written beside it as a comment, with that which stands there; may be empty.
     pub(crate) origins: &'o BTreeMap<String, Origin>,
 }
 
@@ -347,7 +355,10 @@ impl Writer<'_> {
         let full = if table.is_empty() { key.to_string() } else { format!("{table}.{key}") };
         let line = format!("{key} = {value}");
         match self.origins.get(&full) {
-            Some(origin) => self.text.push_str(&format!("{line:<48} # {origin}\n")),
+            Some(origin) => {
+                let comment = origin.comment.as_ref().map_or_else(String::new, |comment| format!(": {comment}"));
+                self.text.push_str(&format!("{line:<48} # {origin}{comment}\n"));
+            }
             None => self.text.push_str(&format!("{line}\n")),
         }
     }

@@ -248,7 +248,7 @@ impl Resolved {
 
     fn refused_value(&self, key: &str, value: String, reason: String, accepted: String) -> DescriptionError {
         let at = self.origins.get(key).cloned();
-        let at = at.unwrap_or_else(|| Origin { file: self.description.name.clone(), line: None });
+        let at = at.unwrap_or_else(|| Origin { file: self.description.name.clone(), line: None, comment: None });
         let entry = Box::new(Entry { at, key: key.into(), value });
         DescriptionError::Impossible { entry, reason, accepted }
     }

@@ -2,7 +2,7 @@
 
 use record::Record;
 
-use super::{conditions, cycles, distinct, uncertainty_pct};
+use super::{conditions, core_clock, cycles, distinct, uncertainty_pct};
 use crate::{Axis, Column, Mark, Plot, Series, Table};
 
 /// The table, unless there are no areas.
@@ -34,6 +34,9 @@ pub(super) fn table(records: &[&Record], levels: &[String]) -> Option<Table> {
         table.row(cells);
     }
     table.note(conditions(records));
+    if let Some(clock) = core_clock(records) {
+        table.note(clock);
+    }
     for level in levels {
         table.note(level);
     }

@@ -107,6 +107,14 @@ fn cycles(record: &Record) -> Option<f64> {
     record.conditions.clock_mhz.map(|mhz| record.median * mhz / 1000.0)
 }
 
+/// The clock of the cores whose cycles a table shows, in words.
+fn core_clock(records: &[&Record]) -> Option<String> {
+    let clocks = || records.iter().filter_map(|record| record.conditions.clock_mhz);
+    let (least, most) = (clocks().reduce(f64::min)?, clocks().reduce(f64::max)?);
+    let range = if most - least < 1.0 { format!("{least:.0}") } else { format!("{least:.0} to {most:.0}") };
+    Some(format!("cycles of the core, which was measured at {range} MHz"))
+}
+
 /// How far the median may be off, in percent of it: half of its 95 % interval; `-` with too few samples for one.
 fn uncertainty_pct(record: &Record) -> String {
     let pct = |(low, high): (f64, f64)| (high - low) / 2.0 / record.median.max(f64::MIN_POSITIVE) * 100.0;

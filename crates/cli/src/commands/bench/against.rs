@@ -20,7 +20,7 @@ impl BenchCommand {
     /// # Errors
     /// When the file has no records, they are of a machine of other sizes, or the simulation or the output fails.
     pub(super) fn run_against(&self, file: &Path, description: &Description) -> Result<(), Failure> {
-        let contents = fit::records_of(file)?;
+        let contents = fit::records_of("--against", file)?;
         let records: Vec<Record> = contents.rows.iter().map(|(record, _)| record.clone()).collect();
         let Some(first) = records.first() else {
             let accepted = "a file that `ccnuma bench --json=FILE` wrote";
@@ -81,8 +81,8 @@ fn table(measured: &str, simulated: &str, found: &Against, lines: &[usize]) -> T
     for (what, unit) in [("latencies", Unit::Nanoseconds), ("bandwidths", Unit::MegabytesPerSecond)] {
         if let Some(errors) = found.errors(unit) {
             table.note(format!(
-                "{} {what}: median error {:.1} %, 90th percentile {:.1} %",
-                errors.count, errors.median_pct, errors.ninetieth_pct
+                "{} {what}: median error {:.1} %, 90th percentile {:.1} %, at most {:.1} %",
+                errors.count, errors.median_pct, errors.ninetieth_pct, errors.largest_pct
             ));
         }
     }

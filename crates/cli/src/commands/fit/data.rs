@@ -20,7 +20,7 @@ use crate::platform::{Machine, MachineFlag};
 pub(super) fn read(files: &[PathBuf], flag: &MachineFlag, most_caches: Option<usize>) -> Result<Measured, Failure> {
     let (mut records, mut machines, mut computers) = (Vec::new(), Vec::new(), Vec::new());
     for file in files {
-        let mut contents = records_of(file)?;
+        let mut contents = records_of("DATA", file)?;
         records.append(&mut contents.rows);
         machines.append(&mut contents.machines);
         computers.append(&mut contents.computers);
@@ -100,14 +100,14 @@ pub fn are_of_one_machine(
     Ok(())
 }
 
-/// Reads the records of one file, and the machines that it describes.
+/// Reads the records of one file, which `flag` gave, and the machines that it describes.
 ///
 /// # Errors
 /// When it cannot be read, or a line is no record of a measurement.
-pub fn records_of(file: &Path) -> Result<Contents<Record>, Failure> {
+pub fn records_of(flag: &str, file: &Path) -> Result<Contents<Record>, Failure> {
     let refused = |problem: String| {
         let accepted = "lines that `ccnuma bench --json=FILE` wrote";
-        Failure::flag("DATA", file.display(), problem, accepted)
+        Failure::flag(flag, file.display(), problem, accepted)
     };
     let text = input::text(file, input::HELD).map_err(|error| refused(format!("cannot be read: {error}")))?;
     let contents = record::read::<Record>(&text).map_err(|error| refused(error.to_string()))?;

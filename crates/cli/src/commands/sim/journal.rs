@@ -97,7 +97,7 @@ impl Journal {
     pub fn how_to_go_on(results: Option<&Path>) -> &'static str {
         match results.filter(|results| !is_device(results)) {
             Some(_) => "to continue, run the same command with --resume",
-            None => "to continue, run the command again; with --json=FILE and --resume, finished runs are reused",
+            None => "run again, the command begins anew; with --json=FILE and --resume, finished runs are reused",
         }
     }
 

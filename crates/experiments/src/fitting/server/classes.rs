@@ -36,11 +36,12 @@ pub(super) fn clustered(records: &[Record]) -> Vec<Class> {
     parted(&pairs, |pair| (pair.1, 0.0)).into_iter().map(class).collect()
 }
 
-/// The classes in words.
-pub(super) fn in_words(records: &[Record]) -> Option<String> {
+/// The classes in words; `figures` says which of each record's they are, if need be.
+pub(super) fn in_words(records: &[Record], figures: &str) -> Option<String> {
     let class = |Class { least_ns, most_ns, partners }: &Class| {
         format!("{least_ns:.1} to {most_ns:.1} ns with CPU {}", ranges(partners.iter().map(|cpu| cpu.0)))
     };
     let classes: Vec<String> = clustered(records).iter().map(class).collect();
-    (!classes.is_empty()).then(|| format!("classes of pairs, lines modified by another core: {}", classes.join("; ")))
+    (!classes.is_empty())
+        .then(|| format!("classes of pairs, lines modified by another core{figures}: {}", classes.join("; ")))
 }

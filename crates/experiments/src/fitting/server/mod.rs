@@ -39,7 +39,7 @@ use tuning::{Bench, Tunable, fit_rate, fit_times, settle};
 pub fn pairs_in_words(records: &[Record]) -> Option<String> {
     let series = bench::Series::Pairs.name();
     let sampled = records.iter().filter(|record| record.conditions.series.as_deref() == series);
-    classes::in_words(&sampled.cloned().collect::<Vec<_>>())
+    classes::in_words(&sampled.cloned().collect::<Vec<_>>(), ", least samples")
 }
 
 /// A described server.
@@ -297,7 +297,7 @@ fn notes(
             format!("{why}: the home's way to find copies is that of {}", structure.family.name())
         }
     }];
-    notes.extend(classes::in_words(records));
+    notes.extend(classes::in_words(records, ""));
     notes.extend(doubtful_cluster(observed));
     notes.extend(structure.lost.iter().map(|lost| format!("not described: {lost}")));
     notes
