@@ -193,10 +193,12 @@ fn repeated(
     Ok(plan)
 }
 
-/// The name of a record: its experiment, state, node and processors.
+/// The name of a record: its experiment, the pages if they are small ones of several kinds, state, node and processors.
 fn name(record: &Record) -> String {
     let list = |cpus: &[units::CpuId]| units::ranges(cpus.iter().map(|cpu| cpu.0));
-    let mut name = format!("{} {}, node {}, CPU {}", record.title(), record.state, record.home, list(&record.locals));
+    let pages = if Circumstances::of(record).small_pages { " on base pages" } else { "" };
+    let (title, state, home) = (record.title(), &record.state, record.home);
+    let mut name = format!("{title}{pages} {state}, node {home}, CPU {}", list(&record.locals));
     if !record.remotes.is_empty() {
         name.push_str(&format!(", owner {}", list(&record.remotes)));
     }

@@ -6,6 +6,9 @@ use units::Bytes;
 
 use super::list::List;
 
+/// A list that takes this many times as long as the last level found lies beyond it.
+const BEYOND: f64 = 1.6;
+
 /// A sentence for each kind of pages: which areas still fit a level, and what a load in it takes. Sizes are those measured,
 /// whatever a machine announces.
 pub fn levels_in_words(records: &[Record]) -> Vec<String> {
@@ -21,7 +24,15 @@ pub fn levels_in_words(records: &[Record]) -> Vec<String> {
         let lists: Vec<(Bytes, f64)> =
             List::dense(&of_kind).into_iter().map(|(_, list)| (list.extent, list.ns)).collect();
         let levels = levels_of_lists(&lists, None);
-        let words: Vec<String> = levels.iter().map(level).collect();
+        let mut words: Vec<String> = levels.iter().map(level).collect();
+        if let Some((last, words)) = levels.last().zip(words.last_mut())
+            && let Some(&(largest, ns)) = lists.last().filter(|(_, ns)| *ns > BEYOND * last.ns)
+        {
+            *words = format!(
+                "a level at {:.1} ns; slower beyond, {largest} at {ns:.1} ns: too few lists to tell more",
+                last.ns
+            );
+        }
         (levels.len() > 1).then(|| {
             format!(
                 "cache levels by the least samples ({} pages): {}",
@@ -64,5 +75,10 @@ mod tests {
         let first = Bytes(description.l1.size.0).to_string();
         assert!(words[0].contains(&format!("pages): {first} (less than 48 KiB) at ")), "{words:?}");
         assert!(words[0].matches(" (less than ").count() >= 2 && words[0].contains("; memory from "), "{words:?}");
+        // The last lists alone lie beyond the secondary cache, too few to be a level: it is not called memory.
+        let cut: Vec<Record> =
+            records.into_iter().filter(|record| record.parameters.array < Some(Bytes::from_mib(8))).collect();
+        let words = levels_in_words(&cut);
+        assert!(!words[0].contains("memory") && words[0].contains("; slower beyond, 6 MiB at "), "{words:?}");
     }
 }

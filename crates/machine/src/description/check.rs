@@ -365,11 +365,16 @@ fn rows(description: &Description) -> Result<(), Conflict> {
         let reason = format!("no less than banks.write_high_watermark = {high}");
         return Err(Conflict::new("banks.write_low_watermark", reason, format!("0 to {}", high.saturating_sub(1))));
     }
+    let refuse =
+        |key: &str, reason: String, accepted: String| Err(Conflict::new(format!("banks.{key}"), reason, accepted));
+    let access = description.memory.access_cycles;
+    if banks.activate_cycles > access {
+        let reason = format!("an access has memory.access_cycles = {access} with the opening of its row");
+        return refuse("activate_cycles", reason, format!("0 to {access}"));
+    }
     if banks.row_lines == 0 {
         return Ok(());
     }
-    let refuse =
-        |key: &str, reason: String, accepted: String| Err(Conflict::new(format!("banks.{key}"), reason, accepted));
     if !banks.reorders {
         let reason = "a controller that does not reorder keeps no rows open (banks.row_lines)";
         return refuse("reorders", reason.into(), "true, or row_lines = 0".into());
@@ -378,11 +383,6 @@ fn rows(description: &Description) -> Result<(), Conflict> {
     if !banks.banks.is_multiple_of(groups) {
         let reason = format!("banks with rows are in four groups of each of {ranks} ranks (banks.ranks)");
         return refuse("banks_per_channel", reason, format!("a multiple of {groups}"));
-    }
-    let access = description.memory.access_cycles;
-    if banks.activate_cycles > access {
-        let reason = format!("an access has memory.access_cycles = {access} with the opening of its row");
-        return refuse("activate_cycles", reason, format!("0 to {access}"));
     }
     let both = banks.activate_cycles + banks.precharge_cycles;
     if both > banks.cycle {

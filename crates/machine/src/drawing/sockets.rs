@@ -1,8 +1,9 @@
 //! Servers: each socket as a box with the stops of its on-die network and the parts at them, and the links between sockets.
 //!
 //! A mesh and the switches of an I/O die stand in columns and rows, core clusters beside the switch that their link leads to, and
-//! a ring is a loop of two columns. Dies of a socket have boxes of their own. A part has the number of its kind in the
-//! socket: cores and their slices (c, s), memory controllers (m), links to other sockets (u) and to memory nodes (x).
+//! a ring is a loop of two columns. Dies of a socket have boxes of their own. A core (c) has its number
+//! in the machine; another part that of its kind in the socket: slices (s), memory controllers (m), links to other sockets (u) and to
+//! memory nodes (x).
 
 use units::{CpuId, NodeId};
 
@@ -165,11 +166,12 @@ fn dies(canvas: &mut Canvas, package: &Package, plan: &Plan, origin: Point) {
 
 /// A stop with its parts in words, or a dot where there are none.
 fn stop_box(canvas: &mut Canvas, package: &Package, socket: u16, stop: StopId, at: Point) {
-    let cores = numbers(&package.cores, stop, "c");
+    let before = usize::from(socket) * package.cores.len();
+    let cores = numbers(&package.cores, stop, "c", before);
     let others: Vec<String> =
         [(&package.slices, "s"), (&package.memories, "m"), (&package.links, "u"), (&package.memory_links, "x")]
             .into_iter()
-            .filter_map(|(parts, letter)| numbers(parts, stop, letter))
+            .filter_map(|(parts, letter)| numbers(parts, stop, letter, 0))
             .collect();
     if cores.is_none() && others.is_empty() {
         return canvas.dot(at, 4.0);
@@ -188,9 +190,9 @@ fn stop_box(canvas: &mut Canvas, package: &Package, socket: u16, stop: StopId, a
     canvas.at_node(None);
 }
 
-/// The numbers of the parts at a stop: `c4-7`.
-fn numbers(parts: &[StopId], stop: StopId, letter: &str) -> Option<String> {
-    let mut here = (0..parts.len()).filter(|&part| parts[part] == stop);
+/// The numbers of the parts at a stop: `c4-7`, behind those `before` this socket.
+fn numbers(parts: &[StopId], stop: StopId, letter: &str, before: usize) -> Option<String> {
+    let mut here = (0..parts.len()).filter(|&part| parts[part] == stop).map(|part| before + part);
     let first = here.next()?;
     Some(here.next_back().map_or_else(|| format!("{letter}{first}"), |last| format!("{letter}{first}-{last}")))
 }

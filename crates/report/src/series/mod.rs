@@ -31,7 +31,7 @@ pub fn series_tables(title: &str, records: &[Record], levels: &[String], view: &
     tables.extend(matrices::nodes(&of("nodes")).iter().map(|matrix| matrix.table(view)));
     tables.extend(bandwidth::table(&of("bandwidth")));
     tables.extend(loaded::table(&of("loaded")));
-    tables.extend(regions::table(&of("regions")));
+    tables.extend(regions::tables(&of("regions")));
     const KNOWN: [&str; 8] = ["hierarchy", "places", "spacing", "cores", "nodes", "bandwidth", "loaded", "regions"];
     let known = |record: &&Record| record.conditions.series.as_deref().is_some_and(|series| KNOWN.contains(&series));
     let others: Vec<Record> = records.iter().filter(|record| !known(record)).cloned().collect();

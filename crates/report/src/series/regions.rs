@@ -1,7 +1,9 @@
 //! A map of latency by region of memory, a character a chunk.
 
+use std::collections::BTreeSet;
+
 use record::{Record, Statistics};
-use units::Bytes;
+use units::{Bytes, NodeId};
 
 use crate::{Column, Table};
 
@@ -10,8 +12,15 @@ const WIDTH: usize = 64;
 /// From the fastest chunk to the slowest.
 const SHADES: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// The map and what it says, unless there is none.
-pub(super) fn table(records: &[&Record]) -> Option<Table> {
+/// The map of each node and what it says.
+pub(super) fn tables(records: &[&Record]) -> Vec<Table> {
+    let homes: BTreeSet<NodeId> = records.iter().map(|record| record.home).collect();
+    let of_node = |home| -> Vec<&Record> { records.iter().copied().filter(|record| record.home == home).collect() };
+    homes.into_iter().filter_map(|home| table(&of_node(home))).collect()
+}
+
+/// The map of a node.
+fn table(records: &[&Record]) -> Option<Table> {
     let mut chunks: Vec<(Bytes, &Record)> =
         records.iter().filter_map(|record| Some((record.parameters.offset?, *record))).collect();
     chunks.sort_by_key(|(offset, _)| *offset);
@@ -77,6 +86,12 @@ mod tests {
         let text = table(&records.iter().collect::<Vec<_>>()).expect("a map").to_string();
         assert!(text.contains("one character per 16 MiB") && text.contains("2 of 70 chunks are slower"), "{text}");
         assert!(text.lines().any(|line| line.contains("0 B") && line.contains("█▁▁▁")), "{text}");
+        // Another node has a map of its own.
+        let other = records.iter().map(|record| Record { home: NodeId(1), ..record.clone() });
+        let both: Vec<Record> = records.iter().cloned().chain(other).collect();
+        let maps = tables(&both.iter().collect::<Vec<_>>());
+        assert_eq!(maps.len(), 2);
+        assert!(maps[1].to_string().contains("of node 1") && maps[1].to_string().contains("2 of 70 chunks"));
         let even: Vec<Record> = (0..3).map(|n| chunk(n, 100.0)).collect();
         assert!(table(&even.iter().collect::<Vec<_>>()).expect("a map").to_string().contains("none of 3 chunks"));
         let few: Vec<Record> = even.into_iter().map(|record| Record { n: 5, ..record }).collect();

@@ -10,7 +10,7 @@ use super::timing::DramTiming;
 /// DDR4's four, Haswell and Skylake have two follow each other, and the others further away (Pessl et al. 2016, addresses of DRAM).
 const TURNS: u64 = 2;
 /// Groups of banks (DDR4).
-const GROUPS: u32 = 4;
+pub(super) const GROUPS: u32 = 4;
 
 /// A number of few bits that all bits of another change (Fibonacci hashing, twice, so that regular numbers do not stay regular).
 pub(super) const fn mixed(number: u64) -> u64 {

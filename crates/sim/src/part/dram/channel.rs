@@ -3,7 +3,7 @@
 use engine::{Grid, Server};
 use units::{Duration, Time};
 
-use super::bank::{Bank, Place, Rank};
+use super::bank::{Bank, GROUPS, Place, Rank};
 use super::timing::DramTiming;
 
 /// A request in the queue of a channel.
@@ -43,13 +43,16 @@ enum Turn {
     Writes,
 }
 
+/// The number of a rank's group of banks, as read or as written.
+const fn group_of(is_write: bool, Place { rank, group, .. }: Place) -> usize {
+    ((rank as usize) * GROUPS as usize + group as usize) * 2 + is_write as usize
+}
+
 /// The last line on the wires.
 #[derive(Clone, Copy, Debug)]
 struct Last {
     is_write: bool,
     rank: u16,
-    group: u16,
-    start: Time,
     end: Time,
 }
 
@@ -64,7 +67,11 @@ pub(super) struct Channel {
     writes: usize,
     /// Whether the channel has turned to them.
     is_writing: bool,
+    /// Requests served of the kind that it has turned to.
+    served: usize,
     last: Option<Last>,
+    /// By kind, rank and group of banks, the start of the last line.
+    starts: Vec<Time>,
     ranks: Vec<Rank>,
     /// The time at which the channel serves its next request; [`Time::MAX`] for none.
     planned: Time,
@@ -81,7 +88,9 @@ impl Channel {
             queue: Vec::new(),
             writes: 0,
             is_writing: false,
+            served: 0,
             last: None,
+            starts: vec![Time::ZERO; 2 * timing.ranks * GROUPS as usize],
             ranks,
             planned: Time::MAX,
         }
@@ -186,15 +195,17 @@ impl Channel {
         read.is_some_and(|read| now.since(read.since) > timing.patience)
     }
 
-    /// Turns to writes if enough are collected, and no read has waited for long. Returns whether it does.
+    /// Turns to writes if enough are collected, and no read has waited for long, unless twice as many are collected and reads have had
+    /// their turn. Returns whether it does.
     fn turn_to_writes(&mut self, now: Time, timing: &DramTiming) -> bool {
         if timing.high_watermark <= 1 || self.is_writing || self.writes < timing.high_watermark {
             return false;
         }
-        if self.is_starving(now, timing) {
+        let is_due = self.writes >= 2 * timing.high_watermark && self.has_had_turn(timing);
+        if !is_due && self.is_starving(now, timing) {
             return false;
         }
-        self.is_writing = true;
+        (self.is_writing, self.served) = (true, 0);
         // Rows that are still open from an earlier turn may have been closed by now.
         for request in self.queue.iter_mut().filter(|request| request.read.is_none()) {
             request.ready = Time::MAX;
@@ -203,12 +214,20 @@ impl Channel {
         true
     }
 
-    /// Turns back to reads if few writes are left, or the oldest read has waited for long. Returns whether it does.
+    /// Whether as many requests have been served since the last turn as lie between the watermarks: where reads always wait for long,
+    /// each kind has its turns.
+    const fn has_had_turn(&self, timing: &DramTiming) -> bool {
+        self.served >= timing.high_watermark - timing.low_watermark
+    }
+
+    /// Turns back to reads if few writes are left, or the oldest read has waited for long and writes have had their turn. Returns whether
+    /// it does.
     fn turn_to_reads(&mut self, now: Time, timing: &DramTiming) -> bool {
-        if !self.is_writing || self.writes > timing.low_watermark && !self.is_starving(now, timing) {
+        let is_left = self.has_had_turn(timing) && self.is_starving(now, timing);
+        if !self.is_writing || self.writes > timing.low_watermark && !is_left {
             return false;
         }
-        self.is_writing = false;
+        (self.is_writing, self.served) = (false, 0);
         self.open_all(now, timing);
         true
     }
@@ -274,15 +293,16 @@ impl Channel {
 
     /// The time from which a request can have the wires, which no request can before `soonest`.
     fn start(&self, request: &Request, soonest: Time, timing: &DramTiming) -> Time {
-        let Place { group, rank, .. } = request.place;
+        let Place { rank, .. } = request.place;
         let is_write = request.read.is_none();
         let behind = match self.last {
             None => Time::ZERO,
             Some(last) if is_write && !last.is_write => last.end + timing.read_to_write,
             Some(last) if last.rank != rank || last.is_write != is_write => last.end + timing.rank_switch,
-            Some(last) if last.group == group => last.end.max(last.start + timing.same_group),
             Some(last) => last.end,
         };
+        let start = self.starts[group_of(is_write, request.place)];
+        let behind = if start == Time::ZERO { behind } else { behind.max(start + timing.same_group) };
         let rank = &self.ranks[usize::from(rank)];
         let turned = if is_write { Time::ZERO } else { rank.readable };
         timing.refresh.free_earlier(soonest.max(request.ready).max(behind).max(turned), rank.refreshed_earlier)
@@ -324,8 +344,9 @@ impl Channel {
         let length = if read.is_some() { timing.read } else { timing.write };
         self.wires.reserve(now, Grid::ANY, length);
         let end = now + length;
-        let Place { group, rank, .. } = place;
-        self.last = Some(Last { is_write: read.is_none(), rank, group, start: now, end });
+        let Place { rank, .. } = place;
+        self.last = Some(Last { is_write: read.is_none(), rank, end });
+        self.starts[group_of(read.is_none(), place)] = now;
         let bank = &mut self.banks[place.bank as usize];
         if let Some(read) = read {
             bank.note_read(end);
@@ -335,7 +356,9 @@ impl Channel {
             self.ranks[usize::from(rank)].readable = end + timing.write_to_read;
             self.writes -= 1;
         }
-        if read.is_some() || !self.turn_to_reads(now, timing) {
+        self.served += usize::from(self.is_writing == read.is_none());
+        let turns = if read.is_some() { self.turn_to_writes(now, timing) } else { self.turn_to_reads(now, timing) };
+        if !turns {
             self.open_next(place.bank, now, timing);
         }
     }

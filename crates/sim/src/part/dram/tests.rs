@@ -217,6 +217,27 @@ fn a_read_that_has_waited_for_long_ends_writing() {
 }
 
 #[test]
+fn writes_have_their_turn_where_every_read_has_waited_for_long() {
+    let mut bench = Bench::new(DramTiming { patience: Duration(1), ..COLLECTING });
+    for number in 0..100 {
+        bench.read((2 * number % 16) as u64, number, START);
+        bench.write(SET + 2 * u64::from(number % 8), START);
+    }
+    bench.run(Time::MAX);
+    let written = bench.dram.busy_before(Time::MAX).0 / 8 - 100;
+    assert!((95..=100).contains(&written), "{written} of 100, and no more than are collected are left");
+    let last = bench.done.values().max().expect("reads").since(START);
+    assert!(last > Duration(190 * 8), "{last:?}: writes come between reads, not after them");
+}
+
+#[test]
+fn a_group_of_banks_is_not_ready_earlier_because_another_has_had_the_wires() {
+    // Lines 0 and 2 are of one group, 1 of another: the third waits for the first.
+    let timing = DramTiming { same_group: Duration(50), ..TIMING };
+    assert_eq!(reads(timing, &[0, 1, 2]), [100, 108, 150]);
+}
+
+#[test]
 fn a_bank_that_has_been_written_opens_a_row_for_a_read_while_others_are_written() {
     let mut bench = Bench::new(DramTiming { high_watermark: 6, write_to_read: Duration(0), ..COLLECTING });
     for line in [0, SET, SET + 2, SET + 4, SET + 6, SET + 8] {
