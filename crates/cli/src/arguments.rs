@@ -9,6 +9,9 @@ use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
 /// The flags of files that are written, by their identifiers: no two of them may name one file.
 const OUTPUTS: [&str; 9] = ["json", "csv", "svg", "record", "output", "data_out", "machine_out", "perfetto", "parquet"];
 
+/// What holds measurements that are read, by identifier, and its name: no file that is written may be one of them.
+const INPUTS: [(&str, &str); 2] = [("against", "--against"), ("data", "DATA")];
+
 /// Reads `words`, the first of which is the command's name.
 ///
 /// # Errors
@@ -24,11 +27,14 @@ pub fn parse<A: CommandFactory + FromArgMatches>(
     A::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
-/// The complaint about a file that two flags want to write.
+/// The complaint about a file that two flags want to write, or one that is read.
 fn written_twice(matches: &ArgMatches) -> Option<String> {
     if let Some((_, matches)) = matches.subcommand() {
         return written_twice(matches);
     }
+    let raw = |id| matches.try_get_raw(id).ok().flatten().into_iter().flatten();
+    let read = |(id, name)| raw(id).filter_map(move |path| Some((name, place(Path::new(path))?)));
+    let read: Vec<(&str, PathBuf)> = INPUTS.into_iter().flat_map(read).collect();
     let mut written: Vec<(&str, PathBuf)> = Vec::new();
     for flag in OUTPUTS {
         let Some(path) = matches.try_get_raw(flag).ok().flatten().and_then(|mut values| values.next()) else {
@@ -36,6 +42,10 @@ fn written_twice(matches: &ArgMatches) -> Option<String> {
         };
         let path = Path::new(path);
         let Some(place) = place(path) else { continue };
+        if let Some((name, _)) = read.iter().find(|(_, known)| *known == place) {
+            let (path, flag) = (path.display(), flag.replace('_', "-"));
+            return Some(format!("{path}: read as {name} and to be written by --{flag}; accepted: another file"));
+        }
         if let Some((other, _)) = written.iter().find(|(_, known)| *known == place) {
             let [flag, other] = [flag, other].map(|flag| flag.replace('_', "-"));
             let path = path.display();

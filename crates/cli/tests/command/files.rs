@@ -107,6 +107,36 @@ fn a_file_is_not_given_to_two_flags() {
     well(&ccnuma_in(folder.path(), &format!("{sim} --json=/dev/null --csv=/dev/null")));
 }
 
+/// What was measured is not written over by what follows from it.
+#[test]
+fn records_that_are_read_are_not_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    well(&ccnuma_in(folder.path(), "bench -m bitmap lmbench-read --lines 64 --json=x.jsonl"));
+    let measured = fs::read_to_string(folder.path().join("x.jsonl")).expect("records");
+    for (line, flag) in [
+        ("bench -m bitmap --against x.jsonl --json=./x.jsonl --force", "--against"),
+        ("fit x.jsonl --model remote --json=x.jsonl --force", "DATA"),
+    ] {
+        let output = ccnuma_in(folder.path(), line);
+        let errors = common::said(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line}: {errors}");
+        let problem = format!("x.jsonl: read as {flag} and to be written by --json; accepted: another file");
+        assert!(errors.contains(&problem), "{line}: {errors}");
+    }
+    assert_eq!(fs::read_to_string(folder.path().join("x.jsonl")).expect("records"), measured);
+    // The repetition has its samples from the records.
+    let output = ccnuma_in(folder.path(), "bench -m bitmap --against x.jsonl --iterations 3");
+    assert_eq!(output.status.code(), Some(2), "{}", common::said(&output.stderr));
+}
+
+/// A suite of several processors has nothing to measure on one.
+#[test]
+fn a_suite_without_an_experiment_says_so() {
+    let output = ccnuma_in(std::path::Path::new("."), "bench -m smp-1p --suite cores");
+    well(&output);
+    assert!(common::said(&output.stderr).contains("nothing to measure"), "{}", common::said(&output.stderr));
+}
+
 /// Results that only another run could give again are kept; files that follow from them are replaced.
 #[test]
 fn results_of_an_earlier_run_are_kept() {

@@ -12,7 +12,7 @@ use host::memory::PageKind;
 use host::threads::current_cpu;
 use record::{Record, Warning};
 
-use super::{BenchCommand, suite_tables, tables, unfinished_mlc};
+use super::{BenchCommand, note_if_nothing, suite_tables, tables, unfinished_mlc};
 use crate::commands::topology;
 use crate::failure::Failure;
 use crate::output::{Files, Output, draw, make_drawings, print};
@@ -75,6 +75,7 @@ impl BenchCommand {
             Some(Suite::Mlc) => output.tell_early(unfinished_mlc(TITLE, &plans, platform.layout())?),
             _ => output.tell_early(move |records| tables(TITLE, records, &early)),
         }
+        note_if_nothing(&plans);
         let limit = self.host.limit(of_suite);
         let outcomes = measure_here(&plans, &mut platform, limit, &mut output)?;
         let records: Vec<Record> = outcomes.iter().flat_map(Outcome::records).cloned().collect();

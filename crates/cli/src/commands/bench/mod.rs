@@ -16,6 +16,7 @@ use units::{CpuId, Duration, NodeId};
 use crate::failure::Failure;
 use crate::output::{OutputFlags, note_unknown_column};
 use crate::platform::{Machine, MachineFlag};
+use crate::progress;
 pub use flags::ThoroughnessFlags;
 use flags::{ArrayFlags, HostFlags, RestartFlags};
 
@@ -75,7 +76,7 @@ pub struct BenchCommand {
     #[arg(long, value_name = "CPU")]
     remote: Vec<u16>,
     /// Repeat the records of FILE, from `ccnuma bench --json=FILE`, on the simulated machine: measured, simulated and error of each.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["experiments", "suite", "state", "home", "local", "remote"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["experiments", "suite", "state", "home", "local", "remote", "iterations"])]
     against: Option<PathBuf>,
     #[command(flatten)]
     thoroughness: ThoroughnessFlags,
@@ -97,6 +98,13 @@ fn tables(title: &str, records: &[Record], view: &View) -> String {
     let mut shown: Vec<String> = tables.iter().map(|table| table.shown(view)).collect();
     shown.extend(experiments::fitting::pairs_in_words(records).map(|words| report::paragraph(&words, view)));
     shown.join("\n")
+}
+
+/// A note on a suite that has nothing to measure.
+fn note_if_nothing(plans: &[Plan]) {
+    if plans.is_empty() {
+        progress::say("note: nothing to measure: the experiments of this suite need more processors or nodes");
+    }
 }
 
 /// The tables of a suite, or its text in the layout of Intel MLC.

@@ -6,7 +6,7 @@ use experiments::{ExperimentError, Outcome, Outcomes, Reproduction, parallel, ru
 use machine::Resolved;
 use record::Record;
 
-use super::{BenchCommand, suite_tables, unfinished_mlc};
+use super::{BenchCommand, note_if_nothing, suite_tables, unfinished_mlc};
 use crate::failure::Failure;
 use crate::output::{Output, note_unknown_column, print};
 use crate::progress;
@@ -75,6 +75,7 @@ impl BenchCommand {
         if let Some(computer) = bench::computer_of_server(&machine.description) {
             output.announce(&computer)?;
         }
+        note_if_nothing(plans);
         let bar = progress::bar(plans.len(), "experiments");
         let (options, description) = (self.thoroughness.simulation(), &machine.description);
         let (mut records, mut outcomes) = (Vec::new(), Vec::new());
