@@ -9,7 +9,7 @@ use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
 /// The flags of files that are written, by their identifiers: no two of them may name one file.
 const OUTPUTS: [&str; 9] = ["json", "csv", "svg", "record", "output", "data_out", "machine_out", "perfetto", "parquet"];
 
-/// What holds measurements that are read, by identifier, and its name: no file that is written may be one of them.
+/// Arguments that are files of measurements to read, by identifier and name: no file that is written may be one of them.
 const INPUTS: [(&str, &str); 2] = [("against", "--against"), ("data", "DATA")];
 
 /// Reads `words`, the first of which is the command's name.

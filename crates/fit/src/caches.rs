@@ -7,6 +7,7 @@ use record::Unit;
 use units::Bytes;
 
 use crate::least_squares::{Uncertain, solve};
+pub use crate::staircase::LEVEL;
 use crate::staircase::{Stair, Staircase};
 use crate::{FitError, Parameter};
 

@@ -21,7 +21,7 @@ const BEND: f64 = 0.1;
 const MOST_SCATTER: f64 = 0.15;
 /// A level takes so many times as long as the one before: what translation misses and wrongly predicted ways add to the hits
 /// of one level stays below.
-const LEVEL: f64 = 1.6;
+pub const LEVEL: f64 = 1.6;
 /// The arrays on the flat of a level between others extend over this factor at least. A cache is built four times or more as large as
 /// the one before it, and a part of that is ramp; the end of a cache of which others displace a part dwells for less. This is all that
 /// is taken as known of hierarchies, beside [`LEVEL`].

@@ -135,7 +135,7 @@ pub(crate) fn figure(value: Option<f64>, unit: Unit) -> String {
     let text = match unit {
         Unit::Ratio => format!("{value:.2}"),
         Unit::Cycles | Unit::Megaflops => format!("{value:.1}"),
-        // Of some tens of nanoseconds a half is more than a percent.
+        // Half a nanosecond is more than a percent of some tens.
         Unit::Nanoseconds if value.abs() < 100.0 => format!("{value:.1}"),
         Unit::Nanoseconds | Unit::MegabytesPerSecond | Unit::Percent | Unit::Count | Unit::Bytes => {
             format!("{value:.0}")

@@ -1,13 +1,10 @@
 //! The levels of the hierarchy in words, from the latencies over areas of growing size.
 
-use fit::caches::{ListLevel, levels_of_lists};
+use fit::caches::{LEVEL, ListLevel, levels_of_lists};
 use record::Record;
 use units::Bytes;
 
 use super::list::List;
-
-/// A list that takes this many times as long as the last level found lies beyond it.
-const BEYOND: f64 = 1.6;
 
 /// A sentence for each kind of pages: which areas still fit a level, and what a load in it takes. Sizes are those measured,
 /// whatever a machine announces.
@@ -25,10 +22,11 @@ pub fn levels_in_words(records: &[Record]) -> Vec<String> {
             List::dense(&of_kind).into_iter().map(|(_, list)| (list.extent, list.ns)).collect();
         let levels = levels_of_lists(&lists, None);
         let mut words: Vec<String> = levels.iter().map(level).collect();
-        if let Some((last, words)) = levels.last().zip(words.last_mut())
-            && let Some(&(largest, ns)) = lists.last().filter(|(_, ns)| *ns > BEYOND * last.ns)
+        // Lists that take as long as another level lie beyond the last one that was found, which is not memory then.
+        if let Some((last, its_words)) = levels.last().zip(words.last_mut())
+            && let Some(&(largest, ns)) = lists.last().filter(|(_, ns)| *ns > LEVEL * last.ns)
         {
-            *words = format!(
+            *its_words = format!(
                 "a level at {:.1} ns; slower beyond, {largest} at {ns:.1} ns: too few lists to tell more",
                 last.ns
             );

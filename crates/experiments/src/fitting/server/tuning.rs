@@ -143,7 +143,6 @@ pub(super) fn fit_times(
 ) -> Result<Vec<bool>, ExperimentError> {
     let defaults: Vec<f64> = tunables.iter().map(|tunable| tunable.value * tunable.unit_ns).collect();
     let (mut figures, mut slopes) = figures_and_slopes(bench, tunables, observations)?;
-    let mut depends = dependent(&slopes, tunables.len());
     let mut best = (f64::INFINITY, tunables.to_vec());
     for step in 0..=STEPS {
         if step > 0 {
@@ -161,7 +160,6 @@ pub(super) fn fit_times(
         }
         if step > 0 && step % LOOKED_ANEW == 0 {
             slopes = slopes_at(bench, tunables, observations, &figures)?;
-            depends = dependent(&slopes, tunables.len());
         }
         let from_default: Vec<f64> = tunables
             .iter()
@@ -177,7 +175,7 @@ pub(super) fn fit_times(
     }
     tunables.clone_from_slice(&best.1);
     bench.values = bench.with(tunables);
-    Ok(depends)
+    Ok(dependent(&slopes, tunables.len()))
 }
 
 /// Takes a step. A value that it would take beyond its bounds goes to the bound, and the others make up for the rest.

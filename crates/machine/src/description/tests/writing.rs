@@ -41,6 +41,8 @@ fn built_in_machines_survive_being_written() {
             assert!(resolved.origins.contains_key(key), "{name}: no origin of {key}");
         }
         assert!(resolved.to_toml().contains("# machines/irix.toml:"));
+        // The comment of a value stands behind its place.
+        assert!(resolved.to_toml().contains(": calibrated (FLASH 4.2.2"));
     }
 }
 
