@@ -243,6 +243,13 @@ impl Plan {
         others > 1 && !self.sharers_drop() && self.experiment.request() == Request::Read
     }
 
+    /// Whether upgrades, if these are measured, find lines that the requester has a shared copy of.
+    pub(crate) fn has_upgrades(&self, layout: &Layout) -> bool {
+        let Placement { locals, remotes, .. } = &self.placement;
+        let shared = locals.iter().all(|local| remotes.iter().any(|sharer| sharer != local));
+        layout.shares_alone || shared || self.state != State::Shrd || self.experiment.request() != Request::Upgrade
+    }
+
     /// Checks the plan against the machine, before any work.
     ///
     /// # Errors
@@ -307,6 +314,11 @@ impl Plan {
         if self.experiment.is_ping_pong() && (remotes.len() != 1 || remotes[0] == locals[0]) {
             let problem = "ping-pong needs one local and one remote CPU";
             let accepted = format!("{} other than the local one", layout.accepted_cpus());
+            return Err(PlanError::new("--remote", list(remotes), problem, accepted));
+        }
+        if !self.has_upgrades(layout) {
+            let problem = format!("{} gives a CPU without sharers exclusive lines, which it stores to at once", layout.machine());
+            let accepted = format!("{} other than the local ones", layout.accepted_cpus());
             return Err(PlanError::new("--remote", list(remotes), problem, accepted));
         }
         if !state.needs_owner() {

@@ -35,6 +35,9 @@ pub struct Layout {
     /// Whether the directory forgets a sharer that drops its copy, as a sharing list does: only sharers that keep their copies
     /// count then.
     pub forgets_dropped: bool,
+    /// Whether a processor can have a shared copy of a line that no other has. Servers of today give it an exclusive one then, whatever
+    /// it asked for.
+    pub shares_alone: bool,
 }
 
 /// The groups that a processor belongs to, each named after its first processor; `None` where there is no such group between
@@ -105,6 +108,7 @@ impl Layout {
             real: false,
             passes_caches: false,
             forgets_dropped: false,
+            shares_alone: true,
         })
     }
 

@@ -51,7 +51,10 @@ impl<'a> Collector<'a> {
         placement: Placement,
         settings: Settings,
     ) {
-        self.plans.push(Plan::new(experiment, state, placement, settings).in_series(series));
+        let plan = Plan::new(experiment, state, placement, settings).in_series(series);
+        if plan.has_upgrades(self.layout) {
+            self.plans.push(plan);
+        }
     }
 
     /// The home of the suites: node 1 as in the thesis, or the first node with a processor.

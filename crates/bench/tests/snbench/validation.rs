@@ -66,6 +66,13 @@ fn experiments_that_mean_nothing_in_a_state() {
 fn roles_that_an_experiment_needs() {
     let alone = refusal(Experiment::PingPong, State::Uown, placed(0, &[0], &[]), Settings::simulated());
     assert!(alone.starts_with("--remote (none): ping-pong needs one local and one remote CPU"), "{alone}");
+    let mut layout = row(2, Bytes::from_mib(4));
+    layout.shares_alone = false;
+    for (sharers, refused) in [(&[][..], true), (&[0], true), (&[1], false)] {
+        let plan = Plan::new(Experiment::BwUpgrd, State::Shrd, placed(0, &[0], sharers), Settings::simulated());
+        let problem = plan.validate(&layout).err().map(|error| error.to_string());
+        assert_eq!(problem.is_some_and(|text| text.starts_with("--remote ")), refused, "{sharers:?}");
+    }
     let itself = refusal(Experiment::PingPong, State::Uown, placed(0, &[0], &[0]), Settings::simulated());
     assert!(itself.starts_with("--remote 0: "), "{itself}");
     let idle = refusal(Experiment::LoadedRead, State::Uown, placed(0, &[0], &[]), Settings::simulated());

@@ -43,7 +43,7 @@ impl Layout {
         };
         let mut layout =
             Self::new(HostPlatform::NAME, cpus, hops, sizes, Duration(1000)).map_err(|e| failed(e.into()))?;
-        (layout.real, layout.passes_caches) = (true, true);
+        (layout.real, layout.passes_caches, layout.shares_alone) = (true, true, false);
         let of_first = inventory.caches.iter().filter(|cache| cache.shared_by.contains(&first));
         layout.outermost = of_first.filter_map(|cache| cache.size).max().unwrap_or(layout.l2).max(layout.l2);
         let has_memory = |node: NodeId| {

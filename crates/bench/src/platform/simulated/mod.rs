@@ -59,6 +59,7 @@ impl Layout {
         let mut layout = Self::new(&description.name, cpus, hops, sizes, description.processor.clock.period())
             .map_err(|error| PlatformError::Failed { machine: description.name.clone(), source: Box::new(error) })?;
         layout.forgets_dropped = forgets_dropped;
+        layout.shares_alone = description.controller.kind != ControllerKind::Server;
         if let (Some(package), Some(slice)) = (topology.package(), &description.l3_slice) {
             layout = layout.with_kin(
                 (0..topology.hardware_threads() as u16)
