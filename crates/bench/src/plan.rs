@@ -317,7 +317,8 @@ impl Plan {
             return Err(PlanError::new("--remote", list(remotes), problem, accepted));
         }
         if !self.has_upgrades(layout) {
-            let problem = format!("{} gives a CPU without sharers exclusive lines, which it stores to at once", layout.machine());
+            let problem =
+                format!("{} gives a CPU without sharers exclusive lines, which it stores to at once", layout.machine());
             let accepted = format!("{} other than the local ones", layout.accepted_cpus());
             return Err(PlanError::new("--remote", list(remotes), problem, accepted));
         }

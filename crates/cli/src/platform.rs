@@ -58,8 +58,12 @@ impl MachinesFlag {
     /// # Errors
     /// When none or this computer is asked for, there is no such machine, or it cannot be varied so.
     pub fn varied(&self, variations: &experiments::Variations) -> Result<Vec<machine::Resolved>, Failure> {
-        let resolve =
-            |name: &String| variations.of(name).map_err(|error| Failure::input(format!("-m {name}: {error}")));
+        let resolve = |name: &String| {
+            variations.of(name).map_err(|error| {
+                let varied = if experiments::variant::resolve(name).is_ok() { " as varied" } else { "" };
+                Failure::input(format!("-m {name}{varied}: {error}"))
+            })
+        };
         Ok(self.simulated()?.iter().map(resolve).collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
     }
 }

@@ -75,6 +75,14 @@ pub enum ExperimentError {
         /// The keys that there are.
         accepted: String,
     },
+    /// A run would be done twice.
+    #[error("{key}={value}: given twice; accepted: each value once")]
+    VaryTwice {
+        /// The key that was to vary.
+        key: String,
+        /// The value.
+        value: String,
+    },
     /// There is no such program, or it cannot have such parameters.
     #[error(transparent)]
     Program(#[from] workloads::ProgramError),

@@ -48,6 +48,8 @@ struct Schema {
 /// When a line is no JSON, a record of another schema, or of another kind.
 pub fn read<R: Row + DeserializeOwned>(text: &str) -> Result<Contents<R>, ReadError> {
     let mut contents = Contents { rows: Vec::new(), lines: Vec::new(), machines: Vec::new(), computers: Vec::new() };
+    // Windows' editors begin a file with a mark of the order of bytes.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     for (number, line) in lines {
         line_into(line, &mut contents).map_err(|problem| ReadError { line: number + 1, problem })?;

@@ -354,6 +354,8 @@ fn what_was_written_is_read_and_what_is_no_record_is_named() {
     let contents = record::read::<SimulationRow>(&text).expect("records");
     assert_eq!((contents.rows, contents.machines), (vec![(simulation(), origin())], vec![machine]));
     assert_eq!(contents.computers, [computer]);
+    let marked = record::read::<SimulationRow>(&format!("\u{feff}{text}")).expect("records behind a byte-order mark");
+    assert_eq!(marked.rows, [(simulation(), origin())]);
     let refused = |text: &str| record::read::<Record>(text).map(drop).expect_err(text).to_string();
     assert_eq!(refused(&text), "line 3 is a record of the kind simulation; accepted: measurement");
     assert!(refused("\nnotes\n").starts_with("line 2 is not a record: expected "));

@@ -214,13 +214,15 @@ fn records_that_cannot_be_are_refused_with_what_is_wrong() {
     let min = min.expect("a measurement");
     write("mixed.jsonl", good.clone() + &read("other.jsonl"));
     write("negative.jsonl", good.replace(&format!("\"min\":{min}"), "\"min\":-5.0"));
+    write("tiny.jsonl", good.replace(&format!("\"min\":{min}"), "\"min\":1e-300"));
     write("unit.jsonl", good.replace("\"unit\":\"ns\"", "\"unit\":\"MB/s\""));
     write("zero.jsonl", good.replace("\"line_bytes\":64", "\"line_bytes\":0"));
     write("twice.jsonl", good.replace("\"cpus\":[1]", "\"cpus\":[0]"));
     write("absent.jsonl", good.replace("\"locals\":[0]", "\"locals\":[99]"));
-    let cases: [(&str, &[&str]); 6] = [
+    let cases: [(&str, &[&str]); 7] = [
         ("mixed.jsonl", &["records of several machines", "xeon-8180-2s", "smp-4p"]),
-        ("negative.jsonl", &["line ", "min = -5e0, not 0 to 1e15"]),
+        ("negative.jsonl", &["line ", "min = -5e0, not 0, or 1e-9 to 1e15"]),
+        ("tiny.jsonl", &["line ", "min = 1e-300, not 0, or 1e-9 to 1e15"]),
         ("unit.jsonl", &["lmbench-read in MB/s, which is measured in ns"]),
         ("zero.jsonl", &["line_bytes = 0, not a power of two from 8 to 1024"]),
         ("twice.jsonl", &["CPU 0 is in several cores"]),

@@ -249,6 +249,12 @@ fn what_cannot_run_is_refused_with_what_can() {
     refused("sim -m flash-4p fft --placement nowhere", &["-m flash-4p", "nowhere", "round-robin"]);
     refused("sim -m flash-4p fft --vary colour=red", &["--vary colour", "TABLE.KEY"]);
     refused("sim -m flash-4p fft --vary tlb", &["--vary", "tlb", "KEY=VALUE"]);
+    refused("sim -m flash-4p fft --vary tlb.miss_ns=0,0", &["--vary tlb.miss_ns=0", "given twice"]);
+    refused(
+        "sim -m flash-4p fft --vary tlb.miss_ns=0,1 --vary tlb.miss_ns=1",
+        &["--vary tlb.miss_ns=1", "given twice"],
+    );
+    refused("sim -m epyc-7702-2s fft --vary nps=3", &["-m epyc-7702-2s as varied: nps = 3", "nps=1, nps=2, nps=4"]);
     refused("sim -m flash-4p fft --cpus 8..4", &["--cpus", "8..4", "FIRST..LAST"]);
     refused("sim -m flash-4p fft --resume", &["--resume", "--json=FILE"]);
     refused("sim -m arctic migrator", &["migrator", "migratory", "wide-read-sharing"]);

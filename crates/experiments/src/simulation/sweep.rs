@@ -45,8 +45,13 @@ impl Variations {
     /// `placement` and `nps`, or a machine's `TABLE.KEY`.
     ///
     /// # Errors
-    /// When nothing of that name can be varied, or there is no such scheduler, barrier or kind of locks.
+    /// When nothing of that name can be varied, a value is there already, or there is no such scheduler, barrier or kind of locks.
     pub fn add(&mut self, key: &str, values: &[String]) -> Result<(), ExperimentError> {
+        let before = self.changes.iter().find(|(known, _)| known == key).map_or(&[][..], |(_, values)| values);
+        let is_again = |&(number, value): &(usize, &String)| values[..number].contains(value) || before.contains(value);
+        if let Some((_, value)) = values.iter().enumerate().find(is_again) {
+            return Err(ExperimentError::VaryTwice { key: key.to_owned(), value: value.clone() });
+        }
         match key {
             "protocol" => self.protocols.extend_from_slice(values),
             "scheduler" => {

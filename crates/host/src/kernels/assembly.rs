@@ -16,7 +16,7 @@ pub fn assemble(
     features: &Features,
 ) -> Result<Vec<u8>, HostError> {
     check(operation, stride)?;
-    let failed = |problem: String| HostError::Request(format!("{operation:?} at a stride of {stride}: {problem}"));
+    let failed = |problem: String| HostError::Request(format!("{operation} at a stride of {stride}: {problem}"));
     match architecture {
         Architecture::X86_64 => {
             let mut backend = x86_64::Backend::new(operation, stride, features);
@@ -33,7 +33,7 @@ pub fn assemble(
 
 /// Refuses strides and parameters that make no sense.
 fn check(operation: Operation, stride: Bytes) -> Result<(), HostError> {
-    let refuse = |problem: String| Err(HostError::Request(format!("{operation:?}: {problem}")));
+    let refuse = |problem: String| Err(HostError::Request(format!("{operation}: {problem}")));
     let least = match operation {
         Operation::Sum | Operation::SumPrefetched { .. } | Operation::SumNonTemporal { .. } => 8,
         Operation::ReadUse | Operation::ReadModifyWrite => 8,

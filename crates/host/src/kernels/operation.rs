@@ -1,5 +1,7 @@
 //! Operations of kernels at each element, and their costs in bytes and lines.
 
+use std::fmt;
+
 use units::Bytes;
 
 /// The word that every kernel stores and every list carries beside its pointers: the double-precision number 1.0, so that
@@ -146,6 +148,35 @@ pub enum Link {
     Add,
     /// Exclusive or (XOR, EOR), to check the first with.
     Check,
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Walk { work } => write!(f, "walk of a list with {work} additions a step"),
+            Self::Modify { work } => write!(f, "stores to a list with {work} additions a step"),
+            Self::CompareExchange => f.write_str("compare-and-exchange on a list"),
+            Self::Sum => f.write_str("sum"),
+            Self::SumPrefetched { ahead } => write!(f, "sum with prefetches of {ahead} elements ahead"),
+            Self::SumNonTemporal { ahead } => write!(f, "sum with non-temporal prefetches of {ahead} elements ahead"),
+            Self::Fill => f.write_str("stores"),
+            Self::FillNonTemporal => f.write_str("stores past the caches"),
+            Self::Copy { .. } => f.write_str("copy"),
+            Self::Scale { .. } => f.write_str("scale"),
+            Self::Add { .. } => f.write_str("add"),
+            Self::Triad { .. } => f.write_str("triad"),
+            Self::TouchLoad => f.write_str("loads that own or share lines"),
+            Self::TouchStore => f.write_str("stores that own lines"),
+            Self::TouchShared => f.write_str("loads that share lines"),
+            Self::Flush => f.write_str("write-back of lines"),
+            Self::ReadUse => f.write_str("read-use"),
+            Self::ReadModifyWrite => f.write_str("read-modify-write"),
+            Self::SignChange { window } => write!(f, "sign change in windows of {window}"),
+            Self::Traffic { reads, writes, .. } => write!(f, "traffic of {reads} reads and {writes} writes a round"),
+            Self::PingPong { .. } => f.write_str("ping-pong"),
+            Self::Chain { .. } => f.write_str("chain of register instructions"),
+        }
+    }
 }
 
 impl Operation {

@@ -125,7 +125,8 @@ impl FitCommand {
         }
         let (analyses, failures) = progress::during("fit", || analysed(&models, &measured));
         if let (true, Some(first)) = (analyses.is_empty(), failures.first()) {
-            return Err(Failure::run(first));
+            let tip = "; records of `bench --suite fit` make a machine's description: --machine-out FILE.toml";
+            return Err(Failure::run(format!("{first}{}", if measured.computer.is_some() { tip } else { "" })));
         }
         for analysis in &analyses {
             let rows = analysis.rows(&measured.name);
