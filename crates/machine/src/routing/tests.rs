@@ -316,3 +316,16 @@ fn pairs_without_a_route_are_told() {
     assert_eq!(said("0 -> 3: 0 1", None), lacking("3 to router 0"));
     assert_eq!(said("0 -> 1: 0\n2 -> 3: 2", None), lacking("0 to router 2, nor for 7 other pairs"));
 }
+
+/// Packets of an SCI ring go onwards alone: a route backwards has no link, and the neighbour behind needs a route.
+#[test]
+fn links_of_a_ring_are_routed_one_way() {
+    let ring = Topology::new(&load("sci-ring-3p").expect("a ring"));
+    let parse = |text: &str| VectorRoutes::parse("my.routes", text, Some(&ring));
+    let backwards = parse("1 -> 0: 1").expect_err("a link of the other direction").to_string();
+    assert!(backwards.contains("there is no link from router 1 to router 0"), "{backwards}");
+    let (one, all) = ("1 -> 0: 1 2\n", "1 -> 0: 1 2\n2 -> 1: 2 0\n0 -> 2: 0 1\n");
+    let lacks = parse(one).expect("a route").check_pairs("my.routes", Some(&ring)).expect_err("two more pairs");
+    assert!(lacks.to_string().contains("router 0 to router 2, nor for another pair"), "{lacks}");
+    assert_eq!(parse(all).expect("routes").check_pairs("my.routes", Some(&ring)), Ok(()));
+}

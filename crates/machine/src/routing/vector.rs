@@ -14,7 +14,7 @@ use thiserror::Error;
 use units::RouterId;
 
 use super::deadlock::find_cycle;
-use crate::graph::{Endpoint, Graph};
+use crate::graph::{Endpoint, Graph, Link, LinkClass};
 
 /// A fault in the text of vector routes.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -102,7 +102,7 @@ impl VectorRoutes {
     }
 
     /// Whether there is a way between all routers with nodes of the `machine`, or without one between all that the routes name.
-    /// Neighbours have a link, of the machine or of a route.
+    /// Neighbours have a link, of the machine or, without one, of a route in whatever direction.
     ///
     /// # Errors
     /// A pair has none. `file` is the name of the text.
@@ -113,7 +113,9 @@ impl VectorRoutes {
         };
         let mut joined = machine.map(links).unwrap_or_default();
         for route in &self.routes {
-            joined.extend(route.windows(2).flat_map(|pair| [(pair[0], pair[1]), (pair[1], pair[0])]));
+            if machine.is_none() {
+                joined.extend(route.windows(2).flat_map(|pair| [(pair[0], pair[1]), (pair[1], pair[0])]));
+            }
             joined.insert((route[0], route[route.len() - 1]));
         }
         let pairs = ends.iter().flat_map(|&from| ends.iter().map(move |&to| (from, to)));
@@ -133,13 +135,16 @@ impl VectorRoutes {
 /// The accepted form of a line.
 const FORM: &str = "SOURCE -> DESTINATION: SOURCE ROUTER...";
 
-/// The pairs of routers of a machine that have a link, in both orders.
+/// The pairs of routers of a machine that have a link, in both orders but where links carry packets one way.
 fn links(machine: &Graph) -> BTreeSet<(RouterId, RouterId)> {
-    let pair = |ends: &[Endpoint; 2]| match *ends {
-        [Endpoint::Router(from, _), Endpoint::Router(to, _)] => Some([(from, to), (to, from)]),
-        _ => None,
+    let pair = |link: &Link| match link.ends {
+        [Endpoint::Router(from, _), Endpoint::Router(to, _)] => {
+            let back = (link.class != LinkClass::Sci).then_some((to, from));
+            [Some((from, to)), back]
+        }
+        _ => [None; 2],
     };
-    machine.links().iter().filter_map(|link| pair(&link.ends)).flatten().collect()
+    machine.links().iter().flat_map(pair).flatten().collect()
 }
 
 /// Whether a machine has the routers of a route and the links between them. If not, the fault and what is accepted.
