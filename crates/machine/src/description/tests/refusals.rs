@@ -171,8 +171,8 @@ fn what_cannot_run_is_refused_at_load() {
             "my.toml:3: banks.banks_per_channel = 6: banks with rows are in four groups of each of 2 ranks (banks.ranks); accepted: a multiple of 8",
         ),
         (
-            "write_low_watermark = 30",
-            "my.toml:3: banks.write_low_watermark = 30: no less than banks.write_high_watermark = 24; accepted: 0 to 23",
+            "write_low_watermark = 40",
+            "my.toml:3: banks.write_low_watermark = 40: no less than banks.write_high_watermark = 36; accepted: 0 to 35",
         ),
         ("activate_cycles = 200", "my.toml:3: banks.activate_cycles = 200: an access has memory.access_cycles = 122"),
         (
