@@ -843,7 +843,7 @@ class Simulation(Record):
     """Misses of stores to lines of which the processor had a copy: they wanted no data."""
     utilisation_pct: float
     """Total occupancy in percent of the time of the whole run, on average over the controllers of the processors
-    that took part."""
+    that took part, and others that were busy."""
     writebacks: int
     """Modified lines written back to memory."""
 

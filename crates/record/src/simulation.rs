@@ -98,7 +98,8 @@ pub struct SimulationRow {
     pub writebacks: u64,
     /// Time that controllers were held by messages: the total occupancy, in nanoseconds.
     pub occupancy_ns: f64,
-    /// Total occupancy in percent of the time of the whole run, on average over the controllers of the processors that took part.
+    /// Total occupancy in percent of the time of the whole run, on average over the controllers of the processors that took part, and
+    /// others that were busy.
     pub utilisation_pct: f64,
     /// The same of the busiest controller.
     pub max_utilisation_pct: f64,

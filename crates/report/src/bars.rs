@@ -38,7 +38,7 @@ const LABELS: usize = 10;
 const SHARE: f64 = 10.0;
 
 /// Colours of the parts from the left: neighbours differ in lightness, and the largest parts have their shares written on them.
-const COLOURS: [RGBColor; 13] = [
+const COLOURS: [RGBColor; 14] = [
     RGBColor(0, 114, 178),
     RGBColor(140, 205, 240),
     RGBColor(0, 120, 88),
@@ -49,8 +49,9 @@ const COLOURS: [RGBColor; 13] = [
     RGBColor(235, 150, 130),
     RGBColor(90, 50, 130),
     RGBColor(204, 165, 215),
+    RGBColor(110, 90, 20),
+    RGBColor(215, 205, 150),
     RGBColor(60, 60, 60),
-    RGBColor(170, 170, 170),
     RGBColor(225, 225, 225),
 ];
 

@@ -124,9 +124,14 @@ pub(crate) fn varied(rows: &[SimulationRow]) -> BTreeSet<(&str, &str)> {
         }
         seen.entry((&row.program, SEED)).or_default().insert(row.seed);
     }
-    seen.into_iter().filter(|(_, values)| values.len() > 1).map(|(key, _)| key).collect()
+    let numbers = seen.into_iter().filter(|(_, values)| values.len() > 1).map(|(key, _)| key);
+    let differs =
+        |row: &&SimulationRow| rows.iter().any(|other| other.program == row.program && other.barrier != row.barrier);
+    numbers.chain(rows.iter().filter(differs).map(|row| (row.program.as_str(), BARRIER))).collect()
 }
 
+/// The name under which runs are told apart by how their threads meet.
+const BARRIER: &str = "barrier";
 /// The name under which runs are told apart by their seeds.
 const SEED: &str = "seed";
 
@@ -135,14 +140,16 @@ pub(crate) fn with<'r>(
     row: &'r SimulationRow,
     varied: &'r BTreeSet<(&str, &str)>,
 ) -> impl Iterator<Item = String> + 'r {
-    let policies = [(&row.scheduler, "none"), (&row.barrier, "ideal")].into_iter();
+    let is_told = |name: &'static str| varied.contains(&(row.program.as_str(), name));
+    let barrier = if is_told(BARRIER) { "" } else { "ideal" };
+    let policies = [(&row.scheduler, "none"), (&row.barrier, barrier)].into_iter();
     let unusual =
         policies.filter(|(policy, usual)| !policy.is_empty() && policy != usual).map(|(policy, _)| policy.clone());
     // That a program of the user's own has its own is said of its barriers.
     let locks = Some(&row.locks).filter(|locks| !["", "llsc", "own"].contains(&locks.as_str()));
     let unusual = unusual.chain(locks.map(|locks| format!("{locks} locks")));
     let differing = row.parameters.iter().filter(|(name, _)| varied.contains(&(row.program.as_str(), name.as_str())));
-    let seed = Some(row.seed).filter(|_| varied.contains(&(row.program.as_str(), SEED)));
+    let seed = Some(row.seed).filter(|_| is_told(SEED));
     let seed = seed.map(|seed| format!("{SEED}={seed}"));
     unusual.chain(differing.map(|(name, value)| format!("{name}={value}"))).chain(seed)
 }
@@ -201,5 +208,9 @@ pub(crate) mod tests {
         let usual = SimulationRow { barrier: "ideal".into(), locks: "llsc".into(), ..row("migratory", 8) };
         let text = simulations("", &[policies, usual]).to_string();
         assert!(text.contains("at-memory at-memory locks") && !text.contains("llsc"), "{text}");
+        assert!(!text.contains("ideal"), "it is as usual: {text}");
+        let met = |barrier: &str| SimulationRow { barrier: barrier.into(), ..row("uniform", 8) };
+        let text = simulations("", &[met("ideal"), met("tree")]).to_string();
+        assert!(text.contains("ideal") && text.contains("tree"), "they differ: {text}");
     }
 }

@@ -8,7 +8,7 @@ use crate::simulations::{varied, with};
 use crate::{Cell, Column, StackedBars, Table, Tone};
 
 /// The parts of a processor's time as they are shown: what each is called, and the records' names that it adds up.
-const PARTS: [(&str, &[&str]); 12] = [
+const PARTS: [(&str, &[&str]); 13] = [
     ("busy", &["busy"]),
     // Private references of unoptimised code go to a small frame, and hardly beyond the caches.
     ("caches", &["primary", "secondary", "tertiary", "write-buffer", "write-through", "private."]),
@@ -17,7 +17,8 @@ const PARTS: [(&str, &[&str]); 12] = [
     ("read 3 hops", &["read.remote-third."]),
     ("write local", &["write.local."]),
     ("write 2 hops", &["write.local-third.", "write.remote."]),
-    ("write 3 hops", &["write.remote-third.", "writeback"]),
+    ("write 3 hops", &["write.remote-third."]),
+    ("write-backs", &["writeback"]),
     ("TLB misses", &["translation"]),
     ("barrier", &["barrier"]),
     ("lock", &["lock"]),
@@ -283,7 +284,8 @@ mod tests {
             ("read.local.clean", 0.125),
             ("read.local-third.owned", 0.0625),
             ("read.remote.clean", 0.0625),
-            ("write.remote-third.invalidating", 0.125),
+            ("write.remote-third.invalidating", 0.0625),
+            ("writeback", 0.0625),
             ("idle", 0.125),
         ];
         SimulationRow {
@@ -308,7 +310,7 @@ mod tests {
         let lines = text.lines().filter(|line| line.starts_with("   4"));
         let cells: Vec<Vec<&str>> = lines.map(|line| line.split_whitespace().collect()).collect();
         let expected =
-            [&["4", "50.0", "12.5", "12.5", "12.5", "12.5"][..], &["4", "75.0", "75.0", "0.0", "25.0", "25.0"]];
+            [&["4", "50.0", "12.5", "12.5", "6.2", "6.2", "12.5"][..], &["4", "75.0", "75.0", "0.0", "25.0", "25.0"]];
         assert_eq!(cells, expected, "{text}");
         assert!(!text.contains("lock"), "nobody locked: {text}");
         assert!((shares(&row(4, 1000.0)).iter().sum::<f64>() - 1.0).abs() < 1e-12);

@@ -158,6 +158,10 @@ fn lines_of_a_neighbour_take_longer_than_local_ones() {
     let hot = records(&printed("sim -m arctic hot-spot --references 200 --hot 0,50 --json"));
     assert!(number(&hot[1], "time_ns") > 3.0 * number(&hot[0], "time_ns"), "{hot:?}");
     assert!(number(&hot[1], "max_utilisation_pct") > 80.0, "{hot:?}");
+    // Of one processor on FLASH, a neighbour of the same group is invalidated, too, and its controller is one of two that are busy.
+    let alone = records(&printed("sim -m flash-16p migratory --cpus 1 --json"));
+    let of = |name| number(&alone[0], name);
+    assert!(of("utilisation_pct") < of("max_utilisation_pct"), "{alone:?}");
 }
 
 #[test]

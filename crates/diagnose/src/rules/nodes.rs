@@ -51,8 +51,8 @@ pub fn hot_spots(survey: &Survey<'_>) -> Option<Finding> {
     }
     let name = survey.name(object);
     let elsewhere = match elsewhere_count {
-        0 => "there are no others".to_owned(),
-        _ => format!("remote misses elsewhere {other:.0} ns"),
+        0 => "no remote misses elsewhere to compare with".to_owned(),
+        _ => format!("a remote miss elsewhere {other:.0} ns"),
     };
     let mut nodes: Vec<NodeId> = survey.run.threads.iter().map(|thread| thread.node).collect();
     nodes.dedup();
@@ -64,8 +64,8 @@ pub fn hot_spots(survey: &Survey<'_>) -> Option<Finding> {
         cost_unknown: false,
         bound: None,
         evidence: format!(
-            "controller of node {}: {held:.0} % utilisation (median node: {middle:.0} %); a miss on {name} there takes \
-             {here:.0} ns, {elsewhere}",
+            "controller of node {}: {held:.0} % utilisation (median node: {middle:.0} %); each miss on {name} there costs \
+             its processor {here:.0} ns, {elsewhere}",
             hot.0
         ),
         remedy: format!("distribute {name} over the nodes, or replicate its read-only part on each"),

@@ -196,7 +196,9 @@ pub fn summarise(mut row: SimulationRow, reports: &[ThreadReport], parts: Parts)
     row.miss_latency_ns = miss_latency(&processors);
     row.miss_pct = percent(row.secondary_misses as f64, row.references as f64);
     row.occupancy_ns = controllers.iter().map(|controller| controller.occupancy_ns).sum();
-    row.utilisation_pct = controllers.iter().map(|controller| controller.utilisation_pct).sum::<f64>() / used as f64;
+    let busy = controllers.iter().filter(|controller| controller.utilisation_pct > 0.0).count();
+    let utilisation: f64 = controllers.iter().map(|controller| controller.utilisation_pct).sum();
+    row.utilisation_pct = utilisation / used.max(busy) as f64;
     row.max_utilisation_pct = controllers.iter().map(|controller| controller.utilisation_pct).fold(0.0, f64::max);
     row.queued_ns = controllers.iter().map(|controller| controller.queued_ns).sum();
     row.instruction_misses = misses(&controllers, |controller| controller.instruction_cache);
