@@ -143,7 +143,7 @@ const EXAMPLES: &[(&str, How)] = &[
     ("diagnose -m MACHINE -- ./fft", Named),
     ("run -m MACHINE -- ./fft", Named),
     ("shims ~/shims; PATH=~/shims:$PATH make", Lacks("a makefile of the reader's")),
-    ("diagnose -m flash-16p -- ./prog", Lacks("a program of the reader's")),
+    ("diagnose -m flash-16p --cpus 2 -- ./prog", Lacks("a program of the reader's")),
     ("advise -m xeon-6252n-2s fft --points 4096 --cpus 8", Runs),
     ("advise -m mine.toml -- ./prog", Lacks("a program of the reader's")),
     ("verify origin --caches 2 --mutation skip-wait", Finds),
