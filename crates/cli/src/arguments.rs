@@ -9,8 +9,16 @@ use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
 /// The flags of files that are written, by their identifiers: no two of them may name one file.
 const OUTPUTS: [&str; 9] = ["json", "csv", "svg", "record", "output", "data_out", "machine_out", "perfetto", "parquet"];
 
-/// Arguments that are files of measurements to read, by identifier and name: no file that is written may be one of them.
-const INPUTS: [(&str, &str); 2] = [("against", "--against"), ("data", "DATA")];
+/// Arguments that may be files to read, by identifier and name: no file that is written may be one of them.
+const INPUTS: [(&str, &str); 7] = [
+    ("against", "--against"),
+    ("command", "the program"),
+    ("data", "DATA"),
+    ("name", "--machine"),
+    ("names", "--machine"),
+    ("programs", "PROGRAM"),
+    ("study", "FILE"),
+];
 
 /// Reads `words`, the first of which is the command's name.
 ///
@@ -33,7 +41,10 @@ fn written_twice(matches: &ArgMatches) -> Option<String> {
         return written_twice(matches);
     }
     let raw = |id| matches.try_get_raw(id).ok().flatten().into_iter().flatten();
-    let read = |(id, name)| raw(id).filter_map(move |path| Some((name, place(Path::new(path))?)));
+    let read = |(id, name)| {
+        let files = raw(id).map(Path::new).filter(|path| path.is_file());
+        files.filter_map(move |path| Some((name, place(path)?)))
+    };
     let read: Vec<(&str, PathBuf)> = INPUTS.into_iter().flat_map(read).collect();
     let mut written: Vec<(&str, PathBuf)> = Vec::new();
     for flag in OUTPUTS {

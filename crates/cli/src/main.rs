@@ -2,6 +2,22 @@
 //!
 //! Flags, exit codes and where output goes; everything else is in the crates below.
 
+/// Prints to standard error, unless that is full or closed: a remark that nobody can read ends no run.
+macro_rules! eprint {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        let _ = write!(std::io::stderr(), $($text)*);
+    }};
+}
+
+/// The same with the end of a line.
+macro_rules! eprintln {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), $($text)*);
+    }};
+}
+
 mod arguments;
 mod commands;
 mod failure;

@@ -20,6 +20,14 @@ pub enum ExecutableError {
     /// A trace of references cannot be read or replayed.
     #[error(transparent)]
     Replay(#[from] ReplayError),
+    /// A trace of references is to be another than was recorded.
+    #[error("--{flag}: {name} is replayed as it was recorded; accepted: with programs alone")]
+    Recorded {
+        /// The trace.
+        name: String,
+        /// What is to be otherwise.
+        flag: String,
+    },
 }
 
 /// A program that can be run.
@@ -52,6 +60,9 @@ impl Executable {
         let path = Path::new(name);
         match Compiled::new(name, settings) {
             Err(ProgramError::Unknown { .. }) if path.exists() => {
+                if let Some(flag) = settings.first() {
+                    return Err(ExecutableError::Recorded { name: name.to_owned(), flag: flag.to_owned() });
+                }
                 let source = references::open(path).map_err(workloads::ReplayError::from)?;
                 Ok(Self::Replay(Arc::new(Replay::new(source)?)))
             }

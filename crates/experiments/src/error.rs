@@ -75,6 +75,9 @@ pub enum ExperimentError {
         /// The keys that there are.
         accepted: String,
     },
+    /// A recording is to be replayed otherwise than it was recorded.
+    #[error("{0}")]
+    Recorded(String),
     /// A run would be done twice.
     #[error("{key}={value}: given twice; accepted: each value once")]
     VaryTwice {
@@ -208,6 +211,7 @@ impl From<execution::ExecutableError> for ExperimentError {
         match error {
             execution::ExecutableError::Program(error) => error.into(),
             execution::ExecutableError::Replay(error) => error.into(),
+            recorded @ execution::ExecutableError::Recorded { .. } => Self::Recorded(recorded.to_string()),
         }
     }
 }

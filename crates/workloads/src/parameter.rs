@@ -87,6 +87,12 @@ impl Settings {
         Ok(())
     }
 
+    /// The name of the first parameter, or kind of data, that has a value.
+    pub fn first(&self) -> Option<&str> {
+        let data = self.data.first().map(|data| data.kind().parameter().name);
+        self.values.first().map(|(name, _)| name.as_str()).or(data)
+    }
+
     /// Whether all data are of the kind that `program` takes.
     pub(crate) fn check_data(&self, program: &'static str, takes: Option<DataKind>) -> Result<(), ParameterError> {
         match self.data.iter().find(|data| takes != Some(data.kind())) {

@@ -45,7 +45,7 @@ pub struct AdviseCommand {
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = dimension)]
     only: Vec<Dimension>,
     /// Runs at a time [default: one a core].
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
     #[command(flatten)]
     run: RunFlags,

@@ -54,7 +54,7 @@ pub struct SweepCommand {
     #[arg(long, value_name = "DIR")]
     into: Option<PathBuf>,
     /// Runs at a time [default: as many as cores].
-    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
     /// Do every N-th run from the I-th on; slurm takes I and N from the variables of a job array.
     #[arg(long, value_name = "I/N|slurm", conflicts_with_all = ["run", "merge"])]

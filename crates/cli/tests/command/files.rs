@@ -124,9 +124,51 @@ fn records_that_are_read_are_not_written() {
         assert!(errors.contains(&problem), "{line}: {errors}");
     }
     assert_eq!(fs::read_to_string(folder.path().join("x.jsonl")).expect("records"), measured);
+    well(&ccnuma_in(folder.path(), "sim -m smp-2p uniform --references 100 --record x.references"));
+    fs::write(folder.path().join("x.toml"), "inherit = \"smp-2p\"\n").expect("written");
+    for (line, flag) in [
+        ("sim -m smp-2p x.references --json=x.references --force", "PROGRAM"),
+        ("sim -m x.toml uniform --json=x.toml --force", "--machine"),
+        ("sweep x.toml --json=x.toml --force", "FILE"),
+        ("sim -m flash-4p --json=x.toml --force -- x.toml", "the program"),
+    ] {
+        let output = ccnuma_in(folder.path(), line);
+        let errors = common::said(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line}: {errors}");
+        assert!(errors.contains(&format!(": read as {flag} and to be written by --json")), "{line}: {errors}");
+    }
     // The repetition has its samples from the records.
     let output = ccnuma_in(folder.path(), "bench -m bitmap --against x.jsonl --iterations 3");
     assert_eq!(output.status.code(), Some(2), "{}", common::said(&output.stderr));
+}
+
+/// What a recording holds is not in a record of its run: --resume replays it again. Programs alone have parameters and kinds of locks.
+#[test]
+fn a_recording_is_replayed_as_it_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let line = "sim -m smp-2p x.references --json=runs.jsonl";
+    let run = |line: &str| well(&ccnuma_in(folder.path(), line));
+    let misses = || {
+        let record = fs::read_to_string(folder.path().join("runs.jsonl")).expect("written");
+        let row: serde_json::Value = record
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("a record"))
+            .find(|row: &serde_json::Value| row["record"] == "simulation")
+            .expect("of the run");
+        row["secondary_misses"].clone()
+    };
+    run("sim -m smp-2p uniform --references 100 --record x.references");
+    run(line);
+    let before = misses();
+    run("sim -m smp-2p uniform --references 200 --record x.references --force");
+    run(&format!("{line} --resume"));
+    assert_ne!(misses(), before);
+    for flag in ["--lines 3", "--locks at-memory"] {
+        let output = ccnuma_in(folder.path(), &format!("sim -m smp-2p x.references {flag}"));
+        let errors = common::said(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{errors}");
+        assert!(errors.contains(&flag[..7]) && errors.contains("replayed as it was recorded"), "{errors}");
+    }
 }
 
 /// A suite of several processors has nothing to measure on one.
@@ -322,6 +364,13 @@ fn a_full_disk_loses_no_table_and_the_error_names_the_file() {
         let errors = common::said(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{line}: {errors}");
         assert!(errors.contains("standard output: cannot be written"), "{line}: {errors}");
+    }
+    // Remarks that cannot be written end nothing, and change no exit code.
+    for (line, code) in
+        [("sim -m flash-4p fft --points 256 --stats", 0), ("sim -m nope fft", 2), ("run -- sh -c 'exit 4'", 4)]
+    {
+        let output = shell(folder.path(), &format!("\"$CCNUMA\" {line} 2> /dev/full"));
+        assert_eq!(output.status.code(), Some(code), "{line}");
     }
 }
 

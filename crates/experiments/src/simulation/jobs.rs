@@ -44,8 +44,12 @@ impl Simulation {
     /// The same with threads that wait for each other otherwise.
     ///
     /// # Errors
-    /// When a node has too little memory for what locks of another kind want.
+    /// When a node has too little memory for what locks of another kind want, or those of a recording were to be of another kind.
     pub fn with_synchronisation(mut self, synchronisation: Synchronisation) -> Result<Self, ExperimentError> {
+        if self.is_replay() && synchronisation.locks != self.synchronisation.locks {
+            let name = self.workload.name().to_owned();
+            return Err(execution::ExecutableError::Recorded { name, flag: "locks".to_owned() }.into());
+        }
         self.synchronisation = synchronisation;
         self.shape.locks = synchronisation.locks;
         self.check_memory()?;

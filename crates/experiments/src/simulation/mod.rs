@@ -213,6 +213,11 @@ impl Simulation {
         &self.workload
     }
 
+    /// Whether it replays a recording, the content of which its identity does not tell.
+    pub fn is_replay(&self) -> bool {
+        matches!(self.workload, Executable::Replay(_))
+    }
+
     /// The identity that tells it from other runs, as its record has it ([`SimulationRow::identity`]).
     pub fn identity(&self) -> String {
         self.identity_among(1)
