@@ -160,8 +160,9 @@ impl Simulation {
         let processors = topology.hardware_threads() as usize;
         let workload = workload.into();
         let threads = cpus.map_or_else(|| workload.threads().unwrap_or(processors), usize::from);
-        if let Some(own) = workload.threads().filter(|&own| own != threads) {
-            return Err(ExperimentError::RecordedThreads { program: workload.name().to_owned(), asked: threads, own });
+        if let Some(own) = workload.threads().filter(|&own| own != threads || own > processors) {
+            let (program, asked) = (workload.name().to_owned(), threads.min(processors));
+            return Err(ExperimentError::RecordedThreads { program, asked, own });
         }
         if threads == 0 || threads > processors {
             let machine = description.name;

@@ -120,11 +120,12 @@ fn the_number_of_threads_is_the_traces() {
     let program = Workload::new("private", &Settings::default()).expect("a program");
     let (_, replay) = recorded(folder.path(), "origin2000-r12k-300-8p", program, 4);
     let description = experiments::variant::resolve("origin2000-r12k-300-8p").expect("a machine").description;
-    let error = Simulation::new(description, replay, Some(3), Options::default()).expect_err("it cannot");
-    assert_eq!(
-        error.to_string(),
-        "--cpus 3: the trace of private has 4 threads; accepted: 4, on a machine with at least 4 CPUs"
-    );
+    let error = Simulation::new(description, replay.clone(), Some(3), Options::default()).expect_err("it cannot");
+    let problem = "--cpus 3: the trace of private has 4 threads; accepted: 4, on a machine with at least 4 CPUs";
+    assert_eq!(error.to_string(), problem);
+    let small = experiments::variant::resolve("flash-3p").expect("a machine").description;
+    let error = Simulation::new(small, replay, None, Options::default()).expect_err("it has too few processors");
+    assert_eq!(error.to_string(), problem);
 }
 
 /// A trace that is damaged after it was opened ends the run with the place, although others wait for the thread.
