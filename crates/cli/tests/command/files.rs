@@ -365,6 +365,10 @@ fn a_full_disk_loses_no_table_and_the_error_names_the_file() {
         assert_eq!(output.status.code(), Some(1), "{line}: {errors}");
         assert!(errors.contains("standard output: cannot be written"), "{line}: {errors}");
     }
+    let output = ccnuma_in(folder.path(), "run -o /dev/null -- true");
+    let errors = common::said(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.contains("--output /dev/null: a trace is read again; accepted: a regular file"), "{errors}");
     // Remarks that cannot be written end nothing, and change no exit code.
     for (line, code) in
         [("sim -m flash-4p fft --points 256 --stats", 0), ("sim -m nope fft", 2), ("run -- sh -c 'exit 4'", 4)]

@@ -17,7 +17,7 @@ use super::flags::{MILLISECONDS, Nanoseconds, SamplerFlags, SelectionFlags};
 use super::simulated::{self, Recorded, SimulatedRun};
 use super::{observable, preamble, summary, watched};
 use crate::failure::Failure;
-use crate::output::{Kind, Output, OutputFlags, Stream, print};
+use crate::output::{Kind, Output, OutputFlags, Stream, is_device, print};
 use crate::platform::HOST;
 use crate::provenance;
 
@@ -80,7 +80,7 @@ impl RunCommand {
         selection.metrics(&declared, sources.counters(), &preamble.constants).map_err(Failure::input)?;
         Program::find(&self.command[0]).map_err(|error| watched::cannot_be_started(&self.command[0], &error))?;
         self.sampler.come_first()?;
-        let path = self.output.clone().unwrap_or_else(|| default_trace(&self.command[0]));
+        let path = self.trace()?;
         self.records.files().check("--output", &path, Kind::Trace)?;
         let mut output: Output<SampleRow> = self.records.open()?.of(&provenance::of_host(&inventory));
         let file = self.records.files().stream("--output", &path, Kind::Trace)?;
@@ -112,7 +112,7 @@ impl RunCommand {
         if self.list {
             return simulated::list(machine, &declared, &self.records).map(|()| ExitCode::SUCCESS);
         }
-        let path = self.output.clone().unwrap_or_else(|| default_trace(&self.command[0]));
+        let path = self.trace()?;
         let run = SimulatedRun {
             machine,
             command: &self.command,
@@ -127,6 +127,15 @@ impl RunCommand {
         self.tell(&trace, &path, &declared, &shown, &mut output, own)?;
         output.finish()?;
         Ok(ExitCode::from(u8::try_from(status).unwrap_or(u8::MAX)))
+    }
+
+    /// The file of the trace, which is read again for the summary.
+    fn trace(&self) -> Result<PathBuf, Failure> {
+        let path = self.output.clone().unwrap_or_else(|| default_trace(&self.command[0]));
+        match is_device(&path) {
+            true => Err(Failure::flag("--output", path.display(), "a trace is read again", "a regular file")),
+            false => Ok(path),
+        }
     }
 
     /// Prints what the program did over its whole life: on standard error if standard output is the program's `own`.
