@@ -40,12 +40,12 @@ fn a_simulated_program_leaves_a_trace() {
 #[test]
 fn what_cannot_be_looked_at_is_refused() {
     let cases = [
-        ("run -m lego-oil --metric speed -o /dev/null -- fft", "--metric speed: unknown metric or counter"),
-        ("run -m lego-oil --node 99 -o /dev/null -- fft", "--node 99: machine"),
-        ("run -m lego-oil --link r9:1 -o /dev/null -- fft", "--link r9:1: machine"),
-        ("run -m lego-oil --runon 99 -o /dev/null -- fft", "processor 99 does not exist"),
-        ("run -m lego-oil -o /dev/null -- fft --cpus 2,4", "2 runs; accepted: one program on one machine"),
-        ("run -m lego-oil -o /dev/null -- nothing", "nothing"),
+        ("run -m lego-oil --metric speed -o refused.trace -- fft", "--metric speed: unknown metric or counter"),
+        ("run -m lego-oil --node 99 -o refused.trace -- fft", "--node 99: machine"),
+        ("run -m lego-oil --link r9:1 -o refused.trace -- fft", "--link r9:1: machine"),
+        ("run -m lego-oil --runon 99 -o refused.trace -- fft", "processor 99 does not exist"),
+        ("run -m lego-oil -o refused.trace -- fft --cpus 2,4", "2 runs; accepted: one program on one machine"),
+        ("run -m lego-oil -o refused.trace -- nothing", "nothing"),
     ];
     for (line, words) in cases {
         refused(line, &[words]);
