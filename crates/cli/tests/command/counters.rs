@@ -1,6 +1,6 @@
 //! `ccnuma run -m`: traces of simulated machines, what is told of them, and what is refused.
 
-use crate::common::{ccnuma_in, refused, said};
+use crate::common::{ccnuma_in, said};
 use serde_json::Value;
 
 fn records(text: &str) -> Vec<Value> {
@@ -47,8 +47,12 @@ fn what_cannot_be_looked_at_is_refused() {
         ("run -m lego-oil -o refused.trace -- fft --cpus 2,4", "2 runs; accepted: one program on one machine"),
         ("run -m lego-oil -o refused.trace -- nothing", "nothing"),
     ];
+    let folder = tempfile::tempdir().expect("a directory");
     for (line, words) in cases {
-        refused(line, &[words]);
+        let output = ccnuma_in(folder.path(), line);
+        let errors = said(&output.stderr);
+        assert!(output.status.code() == Some(2) && errors.contains(words), "{line}: {errors}");
+        assert!(!folder.path().join("refused.trace").exists(), "{line}: refused before anything is written");
     }
 }
 

@@ -12,8 +12,8 @@ use std::rc::Rc;
 use machine::Description;
 use profile::Sampler;
 use serde::{Deserialize, Serialize};
-use sim::Simulator;
 use sim::counters::{Round, Watch};
+use sim::{Options, SimError, Simulator};
 use trace::metric::Metric;
 use trace::{Event, Preamble, Trace, TraceWriter, WriteError};
 use units::{CpuId, Duration, NodeId, Port, RouterId};
@@ -116,6 +116,24 @@ impl Recorder {
         self.writer.finish()?;
         let [sample, reading] = [interval.sample_ns, interval.reading_ns].map(|ns| Duration(ns * 1000));
         Ok(Recorded { sample, reading, summary })
+    }
+}
+
+/// Whether a machine has all that `request` asks for. `threads` are as for [`Recording::start`], as far as they are known.
+///
+/// # Errors
+/// The first that it has not.
+pub fn check(
+    machine: &Description,
+    threads: &[(String, CpuId)],
+    request: &ProfileRequest,
+) -> Result<(), ExperimentError> {
+    let simulator = Simulator::new(machine, Options::default())?;
+    choice::choose(&simulator, machine, threads, request)?;
+    let processors = simulator.topology().hardware_threads() as usize;
+    match request.reader.filter(|cpu| usize::from(cpu.0) >= processors) {
+        Some(cpu) => Err(SimError::NoSuchProcessor { cpu, processors }.into()),
+        None => Ok(()),
     }
 }
 

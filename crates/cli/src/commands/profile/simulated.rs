@@ -63,6 +63,7 @@ impl SimulatedRun<'_> {
         }
         let simulation = single(self.machine, self.command)?;
         let request = self.request(simulation.description())?;
+        profiling::check(simulation.description(), &simulation.threads(), &request).map_err(failure)?;
         let (output, file) = self.open(path)?;
         let file = BufWriter::new(file);
         let record = || profiling::record(&simulation, &request, Box::new(file)).map_err(failure);
@@ -79,6 +80,7 @@ impl SimulatedRun<'_> {
         let launch = runtime::launch(self.command)?;
         let machine = load(self.machine)?;
         let request = self.request(&machine)?;
+        profiling::check(&machine, &[], &request).map_err(failure)?;
         let there = std::path::absolute(path).map_err(Failure::run)?;
         // Whoever cannot write it says so now, by its flag.
         let (output, _) = self.open(path)?;
