@@ -9,6 +9,9 @@ use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
 /// The flags of files that are written, by their identifiers: no two of them may name one file.
 const OUTPUTS: [&str; 9] = ["json", "csv", "svg", "record", "output", "data_out", "machine_out", "perfetto", "parquet"];
 
+/// Simulations at a time at most: threads take time to start, each more than the one before.
+pub const MOST_JOBS: i64 = 1024;
+
 /// Arguments that may be files to read, by identifier and name: no file that is written may be one of them.
 const INPUTS: [(&str, &str); 7] = [
     ("against", "--against"),

@@ -12,10 +12,7 @@ macro_rules! eprint {
 
 /// The same with the end of a line.
 macro_rules! eprintln {
-    ($($text:tt)*) => {{
-        use std::io::Write as _;
-        let _ = writeln!(std::io::stderr(), $($text)*);
-    }};
+    ($($text:tt)*) => { eprint!("{}\n", format_args!($($text)*)) };
 }
 
 mod arguments;

@@ -76,8 +76,8 @@ pub enum ExperimentError {
         accepted: String,
     },
     /// A recording is to be replayed otherwise than it was recorded.
-    #[error("{0}")]
-    Recorded(String),
+    #[error(transparent)]
+    Recorded(Box<execution::ExecutableError>),
     /// A run would be done twice.
     #[error("{key}={value}: given twice; accepted: each value once")]
     VaryTwice {
@@ -211,7 +211,7 @@ impl From<execution::ExecutableError> for ExperimentError {
         match error {
             execution::ExecutableError::Program(error) => error.into(),
             execution::ExecutableError::Replay(error) => error.into(),
-            recorded @ execution::ExecutableError::Recorded { .. } => Self::Recorded(recorded.to_string()),
+            recorded @ execution::ExecutableError::Recorded { .. } => Self::Recorded(Box::new(recorded)),
         }
     }
 }

@@ -118,16 +118,17 @@ pub(crate) fn processors(row: &SimulationRow) -> String {
 /// Programs and their parameters that differ between runs.
 pub(crate) fn varied(rows: &[SimulationRow]) -> BTreeSet<(&str, &str)> {
     let mut seen: BTreeMap<(&str, &str), BTreeSet<u64>> = BTreeMap::new();
+    let mut barriers: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for row in rows {
+        barriers.entry(&row.program).or_default().insert(&row.barrier);
         for (name, &value) in &row.parameters {
             seen.entry((&row.program, name)).or_default().insert(value);
         }
         seen.entry((&row.program, SEED)).or_default().insert(row.seed);
     }
     let numbers = seen.into_iter().filter(|(_, values)| values.len() > 1).map(|(key, _)| key);
-    let differs =
-        |row: &&SimulationRow| rows.iter().any(|other| other.program == row.program && other.barrier != row.barrier);
-    numbers.chain(rows.iter().filter(differs).map(|row| (row.program.as_str(), BARRIER))).collect()
+    let barriers = barriers.into_iter().filter(|(_, kinds)| kinds.len() > 1).map(|(program, _)| (program, BARRIER));
+    numbers.chain(barriers).collect()
 }
 
 /// The name under which runs are told apart by how their threads meet.

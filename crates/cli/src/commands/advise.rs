@@ -9,6 +9,7 @@ use record::AdviceRow;
 
 use super::diagnose::RunFlags;
 use super::sim::flags::after_help;
+use crate::arguments::MOST_JOBS;
 use crate::failure::{self, Failure};
 use crate::output::{Output, OutputFlags, print};
 use crate::platform::MachinesFlag;
@@ -45,7 +46,7 @@ pub struct AdviseCommand {
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = dimension)]
     only: Vec<Dimension>,
     /// Runs at a time [default: one a core].
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
     jobs: Option<u16>,
     #[command(flatten)]
     run: RunFlags,

@@ -11,6 +11,7 @@ use experiments::study::{Merged, Shard, Store, Study, StudyRun, Tally, Told, mer
 use record::{Record, RunState, SimulationRow, SweepRunRow, Work};
 use report::View;
 
+use crate::arguments::MOST_JOBS;
 use crate::failure::{self, Failure};
 use crate::interruption;
 use crate::output::{Files, Kind, Output, OutputFlags, print};
@@ -54,7 +55,7 @@ pub struct SweepCommand {
     #[arg(long, value_name = "DIR")]
     into: Option<PathBuf>,
     /// Runs at a time [default: as many as cores].
-    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
     jobs: Option<u16>,
     /// Do every N-th run from the I-th on; slurm takes I and N from the variables of a job array.
     #[arg(long, value_name = "I/N|slurm", conflicts_with_all = ["run", "merge"])]

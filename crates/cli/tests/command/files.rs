@@ -113,30 +113,23 @@ fn records_that_are_read_are_not_written() {
     let folder = tempfile::tempdir().expect("a folder");
     well(&ccnuma_in(folder.path(), "bench -m bitmap lmbench-read --lines 64 --json=x.jsonl"));
     let measured = fs::read_to_string(folder.path().join("x.jsonl")).expect("records");
-    for (line, flag) in [
-        ("bench -m bitmap --against x.jsonl --json=./x.jsonl --force", "--against"),
-        ("fit x.jsonl --model remote --json=x.jsonl --force", "DATA"),
+    well(&ccnuma_in(folder.path(), "sim -m smp-2p uniform --references 100 --record x.references"));
+    fs::write(folder.path().join("x.toml"), "inherit = \"smp-2p\"\n").expect("written");
+    for (line, file, flag) in [
+        ("bench -m bitmap --against x.jsonl --json=./x.jsonl --force", "x.jsonl", "--against"),
+        ("fit x.jsonl --model remote --json=x.jsonl --force", "x.jsonl", "DATA"),
+        ("sim -m smp-2p x.references --json=x.references --force", "x.references", "PROGRAM"),
+        ("sim -m x.toml uniform --json=x.toml --force", "x.toml", "--machine"),
+        ("sweep x.toml --json=x.toml --force", "x.toml", "FILE"),
+        ("sim -m flash-4p --json=x.toml --force -- x.toml", "x.toml", "the program"),
     ] {
         let output = ccnuma_in(folder.path(), line);
         let errors = common::said(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{line}: {errors}");
-        let problem = format!("x.jsonl: read as {flag} and to be written by --json; accepted: another file");
+        let problem = format!("{file}: read as {flag} and to be written by --json; accepted: another file");
         assert!(errors.contains(&problem), "{line}: {errors}");
     }
     assert_eq!(fs::read_to_string(folder.path().join("x.jsonl")).expect("records"), measured);
-    well(&ccnuma_in(folder.path(), "sim -m smp-2p uniform --references 100 --record x.references"));
-    fs::write(folder.path().join("x.toml"), "inherit = \"smp-2p\"\n").expect("written");
-    for (line, flag) in [
-        ("sim -m smp-2p x.references --json=x.references --force", "PROGRAM"),
-        ("sim -m x.toml uniform --json=x.toml --force", "--machine"),
-        ("sweep x.toml --json=x.toml --force", "FILE"),
-        ("sim -m flash-4p --json=x.toml --force -- x.toml", "the program"),
-    ] {
-        let output = ccnuma_in(folder.path(), line);
-        let errors = common::said(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{line}: {errors}");
-        assert!(errors.contains(&format!(": read as {flag} and to be written by --json")), "{line}: {errors}");
-    }
     // The repetition has its samples from the records.
     let output = ccnuma_in(folder.path(), "bench -m bitmap --against x.jsonl --iterations 3");
     assert_eq!(output.status.code(), Some(2), "{}", common::said(&output.stderr));
