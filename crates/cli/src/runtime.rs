@@ -6,6 +6,7 @@ use frontend::compiler::{Enclosed, restore};
 use frontend::launch::Launch;
 
 use crate::failure::Failure;
+use crate::output::OutputFlags;
 
 /// The runtime that was built with this command, where there is one for the platform.
 pub static ENCLOSED: Option<Enclosed> = enclosed();
@@ -25,12 +26,13 @@ const fn enclosed() -> Option<Enclosed> {
     None
 }
 
-/// A program of the user's, with its arguments; its runtime is put back if it was removed from the user's cache.
+/// A program of the user's, with its arguments; its runtime is put back if it was removed from the user's cache. Where records go to
+/// standard output, it prints to standard error.
 ///
 /// # Errors
 /// There is no such program, it was not built for simulation, or its runtime cannot be put back.
-pub fn launch(command: &[OsString]) -> Result<Launch, Failure> {
+pub fn launch(command: &[OsString], output: &OutputFlags) -> Result<Launch, Failure> {
     let launch = Launch::new(command).map_err(Failure::input)?;
     restore(ENCLOSED.as_ref(), launch.file()).map_err(Failure::input)?;
-    Ok(launch)
+    Ok(launch.beside_records(output.replaces_table()))
 }

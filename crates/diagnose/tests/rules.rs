@@ -251,6 +251,18 @@ fn no_remedy_against_waiting_gains_more_than_who_waits_least() {
     assert_eq!(cost(&contended(0.0)), None);
 }
 
+/// A thread that makes the others and waits for their end has no part of the work.
+#[test]
+fn a_thread_that_joins_the_others_does_not_make_their_work_uneven() {
+    let mut joined = run(&[0.01 * TIME, TIME, TIME, TIME, TIME]);
+    joined.threads[0].spent_ns = BTreeMap::from([("busy".to_owned(), 0.01 * TIME), ("idle".to_owned(), 0.99 * TIME)]);
+    assert_eq!(classes(&joined), []);
+    // Unevenly made work is found all the same, and the thread that has none of it although it never joined.
+    joined.threads[1] = run(&[TIME / 4.0]).threads.remove(0);
+    assert_eq!(classes(&joined), [Class::Imbalance]);
+    assert_eq!(classes(&run(&[0.01 * TIME, TIME, TIME, TIME, TIME])), [Class::Imbalance]);
+}
+
 /// In each phase another thread has more to do: over the whole run all have the same, and wait all the same.
 #[test]
 fn imbalance_from_phase_to_phase_is_bounded_by_all_waiting() {

@@ -87,6 +87,8 @@ pub struct Launch {
     cpus: Option<usize>,
     input: Input,
     watch: Watch,
+    /// Whether our standard output is for others to read.
+    beside_records: bool,
 }
 
 impl Launch {
@@ -98,7 +100,8 @@ impl Launch {
         let (program, arguments) =
             command.split_first().map_or((PathBuf::new(), &[][..]), |(program, rest)| (program.into(), rest));
         let (input, watch) = (Input::Same, Watch::default());
-        let launch = Self { program: found(&program), arguments: arguments.to_vec(), cpus: None, input, watch };
+        let arguments = arguments.to_vec();
+        let launch = Self { program: found(&program), arguments, cpus: None, input, watch, beside_records: false };
         let name = launch.program.display().to_string();
         let bytes = input::bytes(&launch.program, input::HELD)
             .map_err(|problem| LaunchError::Unreadable { program: name.clone(), problem })?;
@@ -108,6 +111,11 @@ impl Launch {
         // Its name is among the libraries that the program needs.
         let named = bytes.windows(LIBRARY.len()).any(|window| window == LIBRARY.as_bytes());
         if named { Ok(launch) } else { Err(LaunchError::NotInstrumented { program: name }) }
+    }
+
+    /// If `records` go to our standard output, what it prints goes to standard error.
+    pub fn beside_records(self, records: bool) -> Self {
+        Self { beside_records: records, ..self }
     }
 
     /// It will be run several times: standard input is kept for each run.
@@ -152,12 +160,14 @@ impl Launch {
         &self.program
     }
 
-    /// Runs it as `request` says, but for where the answer goes. What the program prints goes where ours does.
+    /// Runs it as `request` says, but for where the answer goes. What the program prints goes where ours does, beside records
+    /// to standard error.
     ///
     /// # Errors
     /// When it cannot be started, or ends without an answer.
     pub fn run(&self, request: Request) -> Result<Answer, LaunchError> {
-        self.start(request, [self.input.of_a_run(false), Stdio::inherit(), Stdio::inherit()]).map(|(answer, _)| answer)
+        let printed = if self.beside_records { std::io::stderr().into() } else { Stdio::inherit() };
+        self.start(request, [self.input.of_a_run(false), printed, Stdio::inherit()]).map(|(answer, _)| answer)
     }
 
     /// The same, with what the program prints on its standard output.
@@ -247,7 +257,7 @@ mod tests {
         let of = |argument: &[u8], cpus| {
             let arguments = vec![OsString::from_vec(argument.to_vec())];
             let (input, watch) = (Input::Same, Watch::default());
-            let launch = Launch { program: "./fft".into(), arguments, cpus, input, watch };
+            let launch = Launch { program: "./fft".into(), arguments, cpus, input, watch, beside_records: false };
             launch.filled().map(OsString::into_vec).collect::<Vec<_>>()
         };
         assert_eq!(of(b"-p{cpus}", Some(16)), [b"-p16"]);
@@ -255,7 +265,7 @@ mod tests {
         assert_eq!(of(b"-p{cpus}", None), [b"-p{cpus}"]);
         let (input, watch) = (Input::Same, Watch::default());
         let arguments = vec!["-p{cpus}".into()];
-        let launch = Launch { program: "/tmp/fft".into(), arguments, cpus: None, input, watch };
+        let launch = Launch { program: "/tmp/fft".into(), arguments, cpus: None, input, watch, beside_records: false };
         assert_eq!(launch.on(16).name(), "fft -p{cpus}", "records of a sweep call it the same");
     }
 }

@@ -14,6 +14,9 @@ pub struct Protocol {
     pub name: &'static str,
     /// Short description.
     pub description: &'static str,
+    /// What its agents do with each message in each state, as Markdown: the transition tables of its
+    /// family. Empty if there are none.
+    pub transitions: &'static str,
     /// Limits of its model.
     pub limits: Limits,
     /// Configurations worth exploring, in the order of their size.

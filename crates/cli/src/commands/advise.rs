@@ -117,7 +117,7 @@ impl AdviseCommand {
     /// The same for a program of the user's own.
     fn own(&self) -> Result<(Advice, Option<String>), Failure> {
         let name = self.run.machine_name(&self.machines)?;
-        let (flags, launch, machine, common) = self.run.own_run(&self.machines, &self.command, true)?;
+        let (flags, launch, machine, common) = self.run.own_run(&self.machines, &self.command, true, &self.output)?;
         let (row, answer) = flags.answer(&launch, &machine, self.run.cpus(), &common)?;
         if answer.interrupted {
             return Err(Failure::run(format!("{}: interrupted before anything was tried", launch.name())));

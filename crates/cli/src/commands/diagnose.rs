@@ -103,8 +103,14 @@ impl RunFlags {
     ///
     /// # Errors
     /// When there is no such program, or more than one machine; when the simulation fails.
-    pub fn of_own(&self, machines: &MachinesFlag, command: &[OsString], tries: bool) -> Result<Diagnosis, Failure> {
-        let (own, launch, machine, common) = self.own_run(machines, command, tries)?;
+    pub fn of_own(
+        &self,
+        machines: &MachinesFlag,
+        command: &[OsString],
+        tries: bool,
+        output: &OutputFlags,
+    ) -> Result<Diagnosis, Failure> {
+        let (own, launch, machine, common) = self.own_run(machines, command, tries, output)?;
         let (row, answer) = own.answer(&launch, &machine, self.cpus, &common)?;
         let wrong = (answer.status != 0).then(|| format!("exit status {}", answer.status));
         let mut found = Diagnosis { wrong, ..named(row, answer.attribution.unwrap_or_default(), &launch)? };
@@ -123,8 +129,9 @@ impl RunFlags {
         machines: &MachinesFlag,
         command: &[OsString],
         repeated: bool,
+        output: &OutputFlags,
     ) -> Result<(OwnFlags, Launch, Description, Common), Failure> {
-        let launch = ending_early(runtime::launch(command)?);
+        let launch = ending_early(runtime::launch(command, output)?);
         let launch = if repeated { launch.repeated() } else { launch };
         let (variations, policies) = own_variations(self.varied())?;
         let machine = match <[_; 1]>::try_from(machines.varied(&variations)?) {
@@ -268,7 +275,7 @@ impl DiagnoseCommand {
             None if self.machines.is_host() => return self.on_host(),
             None => {
                 let output = self.output.open()?;
-                (self.run.of_own(&self.machines, &self.command, !self.no_trials)?, output)
+                (self.run.of_own(&self.machines, &self.command, !self.no_trials, &self.output)?, output)
             }
         };
         let view = self.output.view();

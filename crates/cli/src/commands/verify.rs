@@ -36,6 +36,7 @@ Examples:
   ccnuma verify server/skylake --processors-per-node 2    three cores in two sockets
   ccnuma verify hybrid --all --json            all recommended configurations, and the litmus tests
   ccnuma verify hybrid/IR --litmus message-passing
+  ccnuma verify origin --transitions           what the home does with each message in each state
   ccnuma verify --all                          every protocol
   ccnuma verify --random hybrid/RAC --seeds 50 --nodes 64 --lines 4096 --stats
   ccnuma verify --random server/zen --nodes 8 --cores 64    eight sockets
@@ -78,6 +79,17 @@ pub struct VerifyCommand {
     /// processors that reorder.
     #[arg(long, value_name = "NAME", conflicts_with_all = ["all", "mutation", "caches", "lines", "processors_per_node", "accesses"])]
     litmus: Option<String>,
+    /// Explore nothing, and print the transition tables of PROTOCOL's family: what its agents do with each message in each
+    /// state, which cases cannot occur, and why.
+    #[arg(
+        long,
+        requires = "protocol",
+        conflicts_with_all = [
+            "caches", "lines", "processors_per_node", "accesses", "mutation", "max_states", "all", "litmus", "stats", "random",
+            "json", "csv"
+        ]
+    )]
+    transitions: bool,
     /// Also print transitions, states per second and memory.
     #[arg(long)]
     stats: bool,
@@ -175,6 +187,11 @@ impl VerifyCommand {
     /// # Errors
     /// When there is no such protocol, it cannot be explored so, or the output fails.
     pub fn run(self) -> Result<bool, Failure> {
+        if let (Some(name), true) = (&self.protocol, self.transitions) {
+            let protocol = verify::protocol(name).map_err(of_config)?;
+            print(report::document(&transitions(protocol.transitions), &self.output.view()))?;
+            return Ok(true);
+        }
         let jobs = self.jobs()?;
         let mut output: Output<VerificationRow> = self.output.open()?;
         let view = self.output.view();
@@ -266,6 +283,12 @@ impl VerifyCommand {
         }
         Ok(configurations)
     }
+}
+
+/// Transition tables without the paragraph that tells how they are generated, which concerns the repository alone.
+pub fn transitions(tables: &str) -> String {
+    let paragraphs = tables.split("\n\n").filter(|paragraph| !paragraph.starts_with("Generated from"));
+    paragraphs.collect::<Vec<_>>().join("\n\n")
 }
 
 fn planted(protocol: &Protocol, name: &str) -> Result<&'static str, Failure> {

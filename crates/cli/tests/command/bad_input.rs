@@ -93,6 +93,9 @@ fn unknown_names_are_refused_with_the_known_ones() {
     refused("verify orign", &["orign", "origin"]);
     refused("verify sci --mutation skip-wait", &["--mutation skip-wait", "no-tail-priority"]);
     refused("verify", &["PROTOCOL"]);
+    refused("verify --transitions", &["PROTOCOL"]);
+    refused("verify orign --transitions", &["orign", "origin"]);
+    refused("verify origin --transitions --caches 2", &["--transitions", "--caches"]);
     refused("verify hybrid --litmus dekker", &["--litmus dekker", "message-passing", "independent-reads"]);
     refused("verify --all --mutation skip-wait", &["PROTOCOL"]);
     refused("verify --random moesi-cluster", &["moesi-cluster", "dynamic-pointer", "origin", "sci"]);

@@ -7,23 +7,26 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// As many threads as its first argument says add up a share each of a private array.
+/// As many threads as its first argument says add up a share each of a private array, as often as its second says.
 const SOURCE: &str = r#"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 enum { ALL = 1 << 14 };
 static long parts[64 * 16];
-static int threads;
+static int threads, rounds = 1;
 static void *add(void *number) {
-    long own = (long)number, sum = 0, *mine = malloc(ALL / threads * sizeof *mine);
+    long own = (long)number, sum = 0;
+    volatile long *mine = malloc(ALL / threads * sizeof *mine);
     for (int i = 0; i < ALL / threads; i++) mine[i] = i;
-    for (int i = 0; i < ALL / threads; i++) sum += mine[i];
+    for (int round = 0; round < rounds; round++)
+        for (int i = 0; i < ALL / threads; i++) sum += mine[i];
     parts[own * 16] = sum;
     return 0;
 }
 int main(int count, char **words) {
     threads = atoi(words[1] + 2);
+    if (count > 2) rounds = atoi(words[2]);
     pthread_t all[64];
     for (long i = 0; i < threads; i++) pthread_create(&all[i], 0, add, (void *)i);
     for (long i = 0; i < threads; i++) pthread_join(all[i], 0);
@@ -89,4 +92,28 @@ fn the_number_of_processors_stands_in_arguments() {
     assert_eq!(refused.status.code(), Some(2), "{errors}");
     assert!(errors.contains("--cpus 5") && errors.contains("must be 1-4 on flash-4p"), "{errors}");
     assert!(refused.stdout.is_empty(), "nothing ran before it was refused");
+}
+
+/// Records on standard output are for a program that reads them; what the simulated program prints is beside them.
+#[test]
+fn what_the_program_prints_is_not_among_records() {
+    let Some(folder) = built() else { return };
+    for line in ["sim -m flash-4p --cpus 2 --json -- ./add -p2", "diagnose -m flash-4p --no-trials --csv -- ./add -p2"]
+    {
+        let output = common::ccnuma_in(folder.path(), line);
+        let records = well(&output);
+        assert!(!records.is_empty() && !records.contains("threads of"), "{line}: {records}");
+        assert!(said(&output.stderr).contains("2 threads of -p2"), "{line}: {}", said(&output.stderr));
+    }
+    let table = well(&common::ccnuma_in(folder.path(), "sim -m flash-4p --cpus 2 -- ./add -p2"));
+    assert!(table.starts_with("2 threads of -p2\n"), "{table}");
+}
+
+/// The thread that makes the others and waits for their end has no part of the work that could be uneven.
+#[test]
+fn joined_threads_with_equal_work_are_balanced() {
+    let Some(folder) = built() else { return };
+    let line = "diagnose -m flash-scaled-16p --no-trials -- ./add -p8 100";
+    let text = well(&common::ccnuma_in(folder.path(), line));
+    assert!(text.contains("no finding above 1 % of the time"), "{text}");
 }

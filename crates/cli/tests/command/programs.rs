@@ -372,11 +372,11 @@ fn what_cannot_be_built_is_refused() {
 /// The findings about a program on eight processors of a small machine.
 fn findings(built: &Built, arguments: &[&str]) -> Vec<serde_json::Value> {
     let words = [&[CCNUMA, "diagnose", "-m", "flash-scaled-8p", "--json", "--", "./program"], arguments].concat();
-    let text = printed(&run(built.folder.path(), &words, &[]));
-    // The program has its own line before them, once: trials are not seen.
-    let (own, records) = text.split_once('\n').expect("lines");
-    assert_eq!(own, "right");
-    records.lines().map(|line| serde_json::from_str(line).expect("a record")).collect()
+    let output = run(built.folder.path(), &words, &[]);
+    // The program's own line is on standard error, beside the records, once: trials are not seen.
+    let beside = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(beside.lines().filter(|line| *line == "right").count(), 1, "{beside}");
+    printed(&output).lines().map(|line| serde_json::from_str(line).expect("a record")).collect()
 }
 
 #[test]

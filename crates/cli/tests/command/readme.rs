@@ -147,6 +147,7 @@ const EXAMPLES: &[(&str, How)] = &[
     ("advise -m xeon-6252n-2s fft --points 4096 --cpus 8", Runs),
     ("advise -m mine.toml -- ./prog", Lacks("a program of the reader's")),
     ("verify origin --caches 2 --mutation skip-wait", Finds),
+    ("verify origin --transitions", Runs),
     ("cc -g -O2 -pthread", Named),
     ("help COMMAND", Named),
     ("report", Named),

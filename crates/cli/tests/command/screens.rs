@@ -24,6 +24,8 @@ const SCREENS: &[&str] = &[
     "fit -m origin2000-r10k-195-4p --model remote",
     "verify mesi --caches 2 --stats",
     "verify mesi --litmus message-passing",
+    "verify sci --transitions",
+    "verify server/skylake --transitions",
     "verify --random cluster/r-numa+mig-rep --seeds 1 --nodes 2 --references 50 --stats",
     "sim --list",
     "sim -m arctic -m flash-scaled-16p migratory --cpus 1,4 --stats --causes",
@@ -139,6 +141,18 @@ fn columns_that_are_left_out_can_be_had() {
 }
 
 /// A column that no table has is refused where the tables are known before anything runs, and else noted beside the result.
+#[test]
+fn transition_tables_are_printed_in_columns() {
+    let folder = folder();
+    let tables = text(folder.path(), "verify origin --transitions", 100);
+    let rows: Vec<&str> = tables.lines().filter(|line| line.starts_with("SHRD")).collect();
+    let cells =
+        |row: &str| row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect::<Vec<_>>().join(", ");
+    assert!(rows.iter().any(|row| cells(row) == "SHRD, UPGRD, Invalidate, UPACK INVAL, EXCL"), "{tables}");
+    assert!(tables.starts_with("Transitions of the Origin's home\n") && !tables.contains(['|', '#', '`']), "{tables}");
+    assert!(!tables.contains("Generated"), "how it came into the repository concerns nobody here: {tables}");
+}
+
 #[test]
 fn unknown_columns_are_told() {
     for line in ["machines --columns foo", "sim --list --columns foo"] {

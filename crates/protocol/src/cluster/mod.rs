@@ -35,7 +35,7 @@ pub use home::{HomeOutcome, HomeWork, Transaction, home};
 pub use line::{Collection, Intervention, Line, Request, Site};
 pub use message::{Lane, Message, MessageKind};
 pub use node::NodeOutcome;
-pub use table::{HomeCase, NodeCase, home_cases, node_cases};
+pub use table::{HomeCase, NodeCase, TRANSITIONS, home_cases, node_cases};
 
 /// Parameters that all agents share.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]

@@ -10,6 +10,9 @@ use super::{
 use crate::snoop::Rights;
 use crate::{Agent, ProtocolError, Version};
 
+/// The transition tables as Markdown, which the test `cluster` of this crate derives from the handlers and holds current.
+pub const TRANSITIONS: &str = include_str!("../../TRANSITIONS-cluster.md");
+
 const ME: NodeId = NodeId(0);
 const OTHER: NodeId = NodeId(1);
 const HOME: NodeId = NodeId(2);

@@ -41,5 +41,5 @@ pub use sharing::{
     CoarseHeader, CoarseVector, DynamicPointer, HeaderUse, Hybrid, HybridHeader, Insertion, LimitedPointer, LinkStore,
     ListHeader, Overflow, PointerHeader, SetWork, SharingSet, Site, VECTOR_BITS, VectorStore,
 };
-pub use table::{HomeCase, NodeCase, home_cases, node_cases};
+pub use table::{HomeCase, NodeCase, TRANSITIONS, home_cases, node_cases};
 pub use variant::{Clustering, HomeContext, NodeContext, Variant};

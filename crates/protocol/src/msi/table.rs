@@ -10,6 +10,9 @@ use super::{
 };
 use crate::{ProtocolError, Version};
 
+/// The transition tables as Markdown, which the test `msi` of this crate derives from the handlers and holds current.
+pub const TRANSITIONS: &str = include_str!("../../TRANSITIONS-msi.md");
+
 const ME: NodeId = NodeId(0);
 const OTHER: NodeId = NodeId(1);
 const THIRD: NodeId = NodeId(2);

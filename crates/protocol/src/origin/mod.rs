@@ -30,4 +30,4 @@ pub use processor::{
     processor_request, receive, retry, serve_deferred,
 };
 pub use sharers::{SharerVector, Targets, VectorMode};
-pub use table::{HomeCase, home_cases};
+pub use table::{HomeCase, TRANSITIONS, home_cases};

@@ -7,6 +7,9 @@ use super::{
 };
 use crate::{Agent, ProtocolError, Version};
 
+/// The transition tables as Markdown, which the test `origin` of this crate derives from the handlers and holds current.
+pub const TRANSITIONS: &str = include_str!("../../TRANSITIONS-origin.md");
+
 /// A cell of the table: a message from one processor ("me") meets a directory entry.
 #[derive(Clone, Debug)]
 pub struct HomeCase {

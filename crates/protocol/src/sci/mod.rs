@@ -30,5 +30,5 @@ pub use contract::{CacheWork, Packet, Protocol};
 pub use memory::{MemoryLine, MemoryState, MemoryWork, memory};
 pub use message::{Command, Report, Request, Response};
 pub use requester::{Outcome, Progress, Start, receive, start};
-pub use table::{CacheCase, MemoryCase, ResponseCase, cache_cases, memory_cases, response_cases};
+pub use table::{CacheCase, MemoryCase, ResponseCase, TRANSITIONS, cache_cases, memory_cases, response_cases};
 pub use target::{ServeWork, serve};

@@ -9,6 +9,9 @@ use super::requester::{Progress, receive};
 use super::target::{ServeWork, serve};
 use crate::{Agent, ProtocolError, Version};
 
+/// The transition tables as Markdown, which the test `sci` of this crate derives from the handlers and holds current.
+pub const TRANSITIONS: &str = include_str!("../../TRANSITIONS-sci.md");
+
 const ME: CpuId = CpuId(0);
 const OTHER: CpuId = CpuId(1);
 const BEFORE: CpuId = CpuId(2);

@@ -37,5 +37,6 @@ pub use home::{
 };
 pub use message::{Grant, Lane, Message, MessageKind};
 pub use table::{
-    CachingCase, CoreCase, DESIGNS, HomeCase, caching_cases, core_cases, describe_caching, describe_home, home_cases,
+    CachingCase, CoreCase, DESIGNS, HomeCase, TRANSITIONS, caching_cases, core_cases, describe_caching, describe_home,
+    home_cases,
 };

@@ -9,6 +9,9 @@ use super::{
 };
 use crate::{Access, Agent, CopyState, ProtocolError, Version};
 
+/// The transition tables as Markdown, which the test `server` of this crate derives from the handlers and holds current.
+pub const TRANSITIONS: &str = include_str!("../../TRANSITIONS-server.md");
+
 const LINE: LineAddr = LineAddr(0);
 const HOME: NodeId = NodeId(0);
 /// Cluster of the home, cluster of the sender of a message, and another one.

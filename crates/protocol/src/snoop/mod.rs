@@ -25,4 +25,4 @@ pub use bus::{Command, DataPhase, Reply, Source, memory};
 pub use cache::{Cache, CacheOutcome, Moesi, Operation, Start};
 pub use contract::{Mesi, Protocol, Snooping};
 pub use device::{Device, Recall, Rights};
-pub use table::{CacheCase, DeviceCase, cache_cases, device_cases};
+pub use table::{CacheCase, DeviceCase, TRANSITIONS, cache_cases, device_cases};

@@ -7,6 +7,9 @@ use super::cache::{Cache, Moesi};
 use super::device::{Device, Rights};
 use crate::ProtocolError;
 
+/// The transition tables as Markdown, which the test `snoop` of this crate derives from the handlers and holds current.
+pub const TRANSITIONS: &str = include_str!("../../TRANSITIONS-snoop.md");
+
 /// A cell of a cache's table: another's transaction meets a copy.
 #[derive(Clone, Debug)]
 pub struct CacheCase {

@@ -12,8 +12,9 @@ const UPDATE: &str = "UPDATE_TRANSITIONS";
 const HEADING: &str = "\
 # Transitions of the protocol between the nodes of a cluster: home and device
 
-Generated from the handlers by the test `cluster` of this crate; set `UPDATE_TRANSITIONS=1` to write it anew. The device's part
-on the bus is in `TRANSITIONS-snoop.md`.
+Generated from the handlers by the test `cluster` of this crate; set `UPDATE_TRANSITIONS=1` to write it anew.
+
+The device's part on the bus is among the transitions of the snooping participants.
 
 ## Messages at the home
 

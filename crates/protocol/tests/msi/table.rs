@@ -11,9 +11,10 @@ const UPDATE: &str = "UPDATE_TRANSITIONS";
 const HEADING: &str = "\
 # Transitions of FLASH's MSI protocol: home and node
 
-Generated from the handlers by the test `msi` of this crate; set `UPDATE_TRANSITIONS=1` to write it anew. The sharing set is a
-bit vector with replacement hints; another set changes the targets of `INVAL`, and can make a `GET` displace a sharer. `NAK` and
-`NAKC` are FLASH's names for a NACK to the requester and to the home.
+Generated from the handlers by the test `msi` of this crate; set `UPDATE_TRANSITIONS=1` to write it anew.
+
+The sharing set is a bit vector with replacement hints; another set changes the targets of `INVAL`, and can make a `GET` displace a
+sharer. `NAK` and `NAKC` are FLASH's names for a NACK to the requester and to the home.
 
 ## Messages at the home
 

@@ -12,6 +12,7 @@ const HEADING: &str = "\
 # Transitions of the Origin's home
 
 Generated from the home's handler by the test `origin` of this crate; set `UPDATE_TRANSITIONS=1` to write it anew.
+
 \"Me\" is the processor that sent the message. Busy states also record the priority of a NACKed request.
 
 ";

@@ -13,6 +13,7 @@ const HEADING: &str = "\
 # Transitions of SCI's typical set: memory and caches
 
 Generated from the handlers by the test `sci` of this crate; set `UPDATE_TRANSITIONS=1` to write it anew.
+
 `Nack` is the NACK that the standard calls nullified.
 
 ";

@@ -15,8 +15,9 @@ const UPDATE: &str = "UPDATE_TRANSITIONS";
 const HEADING: &str = "\
 # Transitions of the protocol of servers: cores, caching agents and homes
 
-Generated from the handlers by the test `server` of this crate; set `UPDATE_TRANSITIONS=1` to write it anew. A message with
-`*` leaves when memory has been read.
+Generated from the handlers by the test `server` of this crate; set `UPDATE_TRANSITIONS=1` to write it anew.
+
+A message with `*` leaves when memory has been read.
 ";
 
 fn row(text: &mut String, cells: &[&str]) {

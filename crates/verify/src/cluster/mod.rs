@@ -53,6 +53,7 @@ const fn registered<const OWNED: bool, const EARLY: bool>(
     crate::Protocol {
         name,
         description,
+        transitions: protocol::cluster::TRANSITIONS,
         limits: Limits {
             caches: MAX_CPUS as u16,
             lines: 1,

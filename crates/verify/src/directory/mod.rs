@@ -101,14 +101,15 @@ pub const fn limits(accesses: &'static [Access]) -> Limits {
     Limits { caches: MAX_CACHES as u16, lines: MAX_LINES as u16, processors_per_node: 1, priority: 7, accesses }
 }
 
-/// Registers a directory protocol: its name, description, limits, configurations and memory consistency, and its
+/// Registers a directory protocol: its name, description, transition tables, limits, configurations and memory consistency, and its
 /// parameters in a configuration.
 #[macro_export]
 macro_rules! directory_protocol {
-    ($name:expr, $description:expr, $limits:expr, $configurations:expr, $consistency:expr, $parameters:expr $(,)?) => {
+    ($name:expr, $description:expr, $transitions:expr, $limits:expr, $configurations:expr, $consistency:expr, $parameters:expr $(,)?) => {
         $crate::Protocol {
             name: $name,
             description: $description,
+            transitions: $transitions,
             limits: $limits,
             configurations: $configurations,
             consistency: $consistency,

@@ -38,6 +38,7 @@ const fn registered<const OWNED: bool, O: Beyond<Snooping<OWNED>>>(
     crate::Protocol {
         name,
         description,
+        transitions: protocol::snoop::TRANSITIONS,
         limits: Limits {
             caches: MAX_CACHES as u16,
             lines: 1,

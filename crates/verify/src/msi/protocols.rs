@@ -34,6 +34,7 @@ macro_rules! msi_protocol {
         $crate::directory_protocol!(
             $name,
             $description,
+            ::protocol::msi::TRANSITIONS,
             $crate::limits(&[::protocol::Access::Load, ::protocol::Access::Store]),
             $crate::msi_configurations,
             if $variant.acknowledge_requester { $crate::Consistency::Relaxed } else { $crate::Consistency::Sequential },

@@ -25,6 +25,7 @@ use crate::model::{Property, Violation};
 pub(crate) const PROTOCOL: crate::Protocol = directory_protocol!(
     "origin",
     "SGI Origin 2000: directory, MESI caches, speculative replies, backoff (Prestor 2001, Chapters 3 and 4)",
+    protocol::origin::TRANSITIONS,
     Limits { processors_per_node: 2, ..limits(&Access::ALL) },
     configurations,
     Consistency::Sequential,

@@ -17,6 +17,7 @@ use crate::litmus::Consistency;
 pub(crate) const PROTOCOL: crate::Protocol = directory_protocol!(
     "sci",
     "SCI's typical set: a doubly linked list of sharers, without ordering of packets (IEEE 1596-1992)",
+    protocol::sci::TRANSITIONS,
     Limits { lines: 1, priority: 1, ..limits(&[Access::Load, Access::Store]) },
     || [2, 3, 4].map(loads_and_stores).to_vec(),
     Consistency::Sequential,

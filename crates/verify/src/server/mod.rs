@@ -75,6 +75,7 @@ const fn registered<const VARIANT: usize>(name: &'static str, description: &'sta
     crate::Protocol {
         name,
         description,
+        transitions: protocol::server::TRANSITIONS,
         limits: Limits {
             caches: MAX_CORES as u16,
             lines: MAX_LINES as u16,

@@ -246,6 +246,7 @@ const CONFIG: fn(u16) -> Config =
 const LENDING: Protocol = directory_protocol!(
     "lending",
     "one copy at a time",
+    "",
     verify::Limits { lines: 1, ..limits(&[Access::Load, Access::Store]) },
     || vec![CONFIG(2), CONFIG(3)],
     Consistency::Sequential,

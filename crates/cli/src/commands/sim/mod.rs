@@ -138,7 +138,7 @@ impl SimCommand {
         let machines = self.machines.varied(&variations)?;
         let cpus: Vec<u16> = self.cpus.iter().flat_map(|processors| processors.0.iter().copied()).collect();
         let runs = machines.len() * cpus.len().max(1) * policies.all().len();
-        let launch = self.own.launch(&machines, &cpus)?;
+        let launch = self.own.launch(&machines, &cpus, &self.output)?;
         self.output.check::<SimulationRow>()?;
         let recording = self.recording(runs)?;
         let drawing = self.drawing()?;

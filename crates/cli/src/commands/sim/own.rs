@@ -18,7 +18,7 @@ use units::Bytes;
 
 use crate::failure::{self, Failure};
 use crate::interruption::Itself;
-use crate::output::Output;
+use crate::output::{Output, OutputFlags};
 use crate::size::{Kib, Size};
 use crate::{progress, runtime};
 
@@ -163,8 +163,8 @@ impl OwnFlags {
     ///
     /// # Errors
     /// When there is no such program, or a machine has fewer processors.
-    pub fn launch(&self, machines: &[Resolved], cpus: &[u16]) -> Result<Launch, Failure> {
-        let launch = runtime::launch(&self.command)?;
+    pub fn launch(&self, machines: &[Resolved], cpus: &[u16], output: &OutputFlags) -> Result<Launch, Failure> {
+        let launch = runtime::launch(&self.command, output)?;
         for machine in machines {
             cpus.iter().try_for_each(|&cpus| on(&launch, &machine.description, Some(cpus)).map(drop))?;
         }

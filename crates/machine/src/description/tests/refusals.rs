@@ -174,7 +174,7 @@ fn what_cannot_run_is_refused_at_load() {
             "write_low_watermark = 40",
             "my.toml:3: banks.write_low_watermark = 40: no less than banks.write_high_watermark = 36; accepted: 0 to 35",
         ),
-        ("activate_cycles = 200", "my.toml:3: banks.activate_cycles = 200: an access has memory.access_cycles = 122"),
+        ("activate_cycles = 200", "my.toml:3: banks.activate_cycles = 200: an access has memory.access_cycles = 124"),
         (
             "bank_cycles = 70",
             "my.toml:3: banks.bank_cycles = 70: a row is opened and closed within it, which takes 76 cycles; accepted: 76 or more",
