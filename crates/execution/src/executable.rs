@@ -20,6 +20,14 @@ pub enum ExecutableError {
     /// A trace of references cannot be read or replayed.
     #[error(transparent)]
     Replay(#[from] ReplayError),
+    /// A name with a folder or an ending, as of a trace of references, that is neither a file's nor a program's.
+    #[error("{name}: no such trace of references, and no such program; accepted: a file of `ccnuma sim --record`, {accepted}")]
+    Nothing {
+        /// The name asked for.
+        name: String,
+        /// The programs that there are.
+        accepted: String,
+    },
     /// A trace of references is to be another than was recorded.
     #[error("--{flag}: {name} is replayed as it was recorded; accepted: with programs alone")]
     Recorded {
@@ -65,6 +73,9 @@ impl Executable {
                 }
                 let source = references::open(path).map_err(workloads::ReplayError::from)?;
                 Ok(Self::Replay(Arc::new(Replay::new(source)?)))
+            }
+            Err(ProgramError::Unknown { name, accepted }) if name.contains('/') || path.extension().is_some() => {
+                Err(ExecutableError::Nothing { name, accepted })
             }
             found => Ok(Self::BuiltIn(found?)),
         }

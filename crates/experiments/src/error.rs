@@ -75,9 +75,9 @@ pub enum ExperimentError {
         /// The keys that there are.
         accepted: String,
     },
-    /// A recording is to be replayed otherwise than it was recorded.
+    /// There is no such recording, or it is to be replayed otherwise than it was recorded.
     #[error(transparent)]
-    Recorded(Box<execution::ExecutableError>),
+    Executable(Box<execution::ExecutableError>),
     /// A run would be done twice.
     #[error("{key}={value}: given twice; accepted: each value once")]
     VaryTwice {
@@ -211,7 +211,7 @@ impl From<execution::ExecutableError> for ExperimentError {
         match error {
             execution::ExecutableError::Program(error) => error.into(),
             execution::ExecutableError::Replay(error) => error.into(),
-            recorded @ execution::ExecutableError::Recorded { .. } => Self::Recorded(Box::new(recorded)),
+            other => Self::Executable(Box::new(other)),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
@@ -42,6 +43,12 @@ pub enum LaunchError {
          makefile was run with CC='ccnuma cc', CXX='ccnuma cxx', FC='ccnuma fc'"
     )]
     NotInstrumented {
+        /// Its path.
+        program: String,
+    },
+    /// Nobody may execute it.
+    #[error("{program}: may not be executed; accepted: an executable file (chmod +x)")]
+    NotPermitted {
         /// Its path.
         program: String,
     },
@@ -110,7 +117,11 @@ impl Launch {
         }
         // Its name is among the libraries that the program needs.
         let named = bytes.windows(LIBRARY.len()).any(|window| window == LIBRARY.as_bytes());
-        if named { Ok(launch) } else { Err(LaunchError::NotInstrumented { program: name }) }
+        if !named {
+            return Err(LaunchError::NotInstrumented { program: name });
+        }
+        let permitted = fs::metadata(&launch.program).is_ok_and(|file| file.permissions().mode() & 0o111 != 0);
+        if permitted { Ok(launch) } else { Err(LaunchError::NotPermitted { program: name }) }
     }
 
     /// If `records` go to our standard output, what it prints goes to standard error.

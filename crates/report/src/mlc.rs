@@ -54,7 +54,7 @@ fn matrix(text: &mut String, records: &[Record], nodes: &BTreeMap<CpuId, NodeId>
         for record in of(records, "nodes").filter(|record| record.experiment == experiment) {
             // Processors without memory of their own stand last.
             let node = nodes.get(&record.local).map_or(u16::MAX, |node| node.0);
-            rows.entry((node, record.local)).or_default().insert(record.home, record.headline());
+            rows.entry((node, record.local)).or_default().insert(record.home, record.median);
         }
     }
     let mut homes: Vec<NodeId> = rows.values().flat_map(|row| row.keys().copied()).collect();
@@ -138,7 +138,7 @@ fn transfers(text: &mut String, records: &[Record], nodes: &BTreeMap<CpuId, Node
     text.push_str("\nMeasuring cache-to-cache transfer latency (in ns)...\n");
     let within = |state: &str| {
         let found = all.iter().find(|record| record.state == state && record.zhops == Some(0));
-        found.map(|record| record.headline())
+        found.map(|record| record.median)
     };
     for (name, state) in [("HIT ", "CEXH"), ("HITM", "DEXD")] {
         if let Some(latency) = within(state) {
@@ -152,7 +152,7 @@ fn transfers(text: &mut String, records: &[Record], nodes: &BTreeMap<CpuId, Node
         for record in here {
             let writer = record.remotes.first().and_then(|cpu| nodes.get(cpu));
             if let (Some(&reader), Some(&writer)) = (nodes.get(&record.local), writer) {
-                cells.insert((writer, reader), record.headline());
+                cells.insert((writer, reader), record.median);
             }
         }
         let mut names: Vec<NodeId> = cells.keys().flat_map(|&(writer, reader)| [writer, reader]).collect();

@@ -67,6 +67,14 @@ fn flags_of_own_programs_are_refused_for_built_in_ones() {
     }
 }
 
+/// A name with a folder or an ending is a recording's that is not there, beside names of programs.
+#[test]
+fn recordings_that_are_not_there_are_told_apart_from_programs() {
+    refused("sim -m smp-4p ./gone", &["./gone: no such trace of references", "--record", "fft"]);
+    refused("sim -m smp-4p gone.references", &["gone.references: no such trace of references"]);
+    refused("sim -m smp-4p gone", &["gone: unknown program"]);
+}
+
 #[test]
 fn numbers_out_of_range_are_refused() {
     refused("bench -m arctic --iterations 0 lmbench-read", &["--iterations 0", "1 or more"]);

@@ -117,3 +117,15 @@ fn joined_threads_with_equal_work_are_balanced() {
     let text = well(&common::ccnuma_in(folder.path(), line));
     assert!(text.contains("no finding above 1 % of the time"), "{text}");
 }
+
+#[test]
+fn a_program_that_may_not_be_executed_is_refused_before_anything_runs() {
+    use std::os::unix::fs::PermissionsExt;
+    let Some(folder) = built() else { return };
+    let closed = std::fs::Permissions::from_mode(0o644);
+    std::fs::set_permissions(folder.path().join("add"), closed).expect("changed");
+    let output = common::ccnuma_in(folder.path(), "sim -m flash-4p -- ./add -p2");
+    let errors = said(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.contains("./add: may not be executed") && errors.contains("chmod +x"), "{errors}");
+}

@@ -8,6 +8,8 @@ use units::{Bytes, CpuId, NodeId};
 use super::{Scene, Shape};
 use crate::error::ExperimentError;
 use crate::formula::Formula;
+use crate::measurement::Measurement;
+use crate::outcome::Outcome;
 use crate::system::System;
 
 /// A row for each machine: latencies by requester, home and owner, and bandwidths.
@@ -26,6 +28,9 @@ pub(super) const MACHINES: [(&str, &str); 4] = [
 
 /// Lines that each core reads for a bandwidth.
 const LINES_EACH: u64 = 4096;
+/// Lines that are read one after the other for a latency, if so many stay where they have to: lists of a thousand differ by some percent,
+/// as few of their reads wait for a refresh of memory.
+const LINES_OF_A_LATENCY: u64 = 4096;
 
 impl Shape for Mlc {
     fn other_machines(&self) -> &'static [&'static str] {
@@ -77,6 +82,16 @@ impl Shape for Rome {
     }
 }
 
+/// The median of the samples of a plan: what Intel MLC and the paper print is typical of a long run, neither its best moment nor its
+/// worst.
+fn typical(system: &System, plan: &Plan) -> Formula {
+    let measurement = Measurement::of_plan(system.name(), plan);
+    Formula::one_of_several(measurement, "median", |outcome| match outcome {
+        Outcome::Bench(outcome) => Some(outcome.record.median),
+        _ => None,
+    })
+}
+
 /// The first processor of a node.
 fn first_of(system: &System, node: u16) -> CpuId {
     system.layout.cpus_of(NodeId(node)).first().copied().unwrap_or(CpuId(0))
@@ -85,22 +100,24 @@ fn first_of(system: &System, node: u16) -> CpuId {
 /// The time of a dependent read by processor 0 of lines of `home` in a state, which another processor may have left.
 fn read(system: &System, home: u16, state: State, owner: Option<u16>) -> Formula {
     let placement = Placement::new(NodeId(home), CpuId(0), owner.map(CpuId));
-    system.headline(&Plan::new(Experiment::LmbenchRead, state, placement, system.settings().clone()))
+    let settings = Settings { latency_lines: LINES_OF_A_LATENCY, ..system.settings().clone() };
+    typical(system, &Plan::new(Experiment::LmbenchRead, state, placement, settings))
 }
 
 /// The time of a dependent read by processor 0 of lines of its node that two others have read and keep.
 fn shared(system: &System, sharers: [u16; 2]) -> Formula {
-    let settings = Settings { sharers_drop: Some(false), ..system.settings().clone() };
+    let settings =
+        Settings { sharers_drop: Some(false), latency_lines: LINES_OF_A_LATENCY, ..system.settings().clone() };
     let remotes = sharers.map(CpuId).to_vec();
     let placement = Placement { home: NodeId(0), locals: vec![CpuId(0)], remotes };
-    system.headline(&Plan::new(Experiment::LmbenchRead, State::Shrd, placement, settings))
+    typical(system, &Plan::new(Experiment::LmbenchRead, State::Shrd, placement, settings))
 }
 
 /// The time of a dependent read in an array that processor 0 reads again and again.
 fn area(system: &System, array: Bytes) -> Formula {
     let settings = Settings { array, stride: system.layout.line, ..system.settings().clone() };
     let placement = Placement::new(NodeId(0), CpuId(0), None);
-    system.headline(&Plan::new(Experiment::AreaRead, State::Uown, placement, settings))
+    typical(system, &Plan::new(Experiment::AreaRead, State::Uown, placement, settings))
 }
 
 /// Bandwidth of all processors of a node that read the memory of `home` together. MLC reads its buffers again and again: directories
@@ -109,5 +126,5 @@ fn bandwidth(system: &System, node: u16, home: u16) -> Formula {
     let locals = system.layout.cpus_of(NodeId(node)).to_vec();
     let settings = Settings { lines: Some(LINES_EACH), ..system.settings().clone() };
     let placement = Placement::again(NodeId(home), locals);
-    system.headline(&Plan::new(Experiment::BwmpRead, State::Cexm, placement, settings))
+    typical(system, &Plan::new(Experiment::BwmpRead, State::Cexm, placement, settings))
 }
