@@ -126,11 +126,12 @@ def test_bad_input_is_an_exception_with_the_commands_text(call, expected):
     assert not str(caught.value).startswith("error: ")
 
 
-#: Flags that are no keyword of the function: where records go, what the functions say otherwise, lists that have functions of their own.
+#: Flags that are no keyword of the function: where records go, what the functions say otherwise, lists that have functions of their own,
+#: text that is no record.
 ELSEWHERE = {
     "bench": {"against"},
     "sim": {"list", "resume", "matrix"},
-    "verify": set(),
+    "verify": {"transitions"},
     "diagnose": {"list", "matrix"},
     "advise": {"matrix"},
     "fit": set(),

@@ -44,5 +44,7 @@ pub use platform::{
 pub use search::{RestartCurve, RestartPoint, RestartSearch};
 pub use series::Series;
 pub use state::State;
-pub use suite::{Suite, SuiteScope, areas, average_by_distance, load_of_all, random_sharers, upgrade_latency};
+pub use suite::{
+    Suite, SuiteScope, TYPICAL_LINES, areas, average_by_distance, load_of_all, random_sharers, upgrade_latency,
+};
 pub use trial::{Outcome, Trial};

@@ -6,7 +6,6 @@ use frontend::compiler::{Enclosed, restore};
 use frontend::launch::Launch;
 
 use crate::failure::Failure;
-use crate::output::OutputFlags;
 
 /// The runtime that was built with this command, where there is one for the platform.
 pub static ENCLOSED: Option<Enclosed> = enclosed();
@@ -26,13 +25,12 @@ const fn enclosed() -> Option<Enclosed> {
     None
 }
 
-/// A program of the user's, with its arguments; its runtime is put back if it was removed from the user's cache. Where records go to
-/// standard output, it prints to standard error.
+/// A program of the user's, with its arguments; its runtime is put back if it was removed from the user's cache.
 ///
 /// # Errors
-/// There is no such program, it was not built for simulation, or its runtime cannot be put back.
-pub fn launch(command: &[OsString], output: &OutputFlags) -> Result<Launch, Failure> {
+/// There is no such program, it was not built for simulation or may not be executed, or its runtime cannot be put back.
+pub fn launch(command: &[OsString]) -> Result<Launch, Failure> {
     let launch = Launch::new(command).map_err(Failure::input)?;
     restore(ENCLOSED.as_ref(), launch.file()).map_err(Failure::input)?;
-    Ok(launch.beside_records(output.replaces_table()))
+    Ok(launch)
 }

@@ -254,12 +254,19 @@ fn no_remedy_against_waiting_gains_more_than_who_waits_least() {
 /// A thread that makes the others and waits for their end has no part of the work.
 #[test]
 fn a_thread_that_joins_the_others_does_not_make_their_work_uneven() {
-    let mut joined = run(&[0.01 * TIME, TIME, TIME, TIME, TIME]);
-    joined.threads[0].spent_ns = BTreeMap::from([("busy".to_owned(), 0.01 * TIME), ("idle".to_owned(), 0.99 * TIME)]);
-    assert_eq!(classes(&joined), []);
-    // Unevenly made work is found all the same, and the thread that has none of it although it never joined.
-    joined.threads[1] = run(&[TIME / 4.0]).threads.remove(0);
-    assert_eq!(classes(&joined), [Class::Imbalance]);
+    let joining = |busy: f64, others: [f64; 4]| {
+        let mut joined = run(&[&[busy][..], &others].concat().iter().map(|share| share * TIME).collect::<Vec<_>>());
+        let spent = [("busy", busy), ("idle", 1.0 - busy)].map(|(name, share)| (name.to_owned(), share * TIME));
+        joined.threads[0].spent_ns = BTreeMap::from(spent);
+        joined
+    };
+    for busy in [0.01, 0.3, 0.49] {
+        assert_eq!(classes(&joining(busy, [1.0; 4])), [], "{busy}");
+        // Uneven work of the others is found all the same.
+        assert_eq!(classes(&joining(busy, [0.25, 1.0, 1.0, 1.0])), [Class::Imbalance], "{busy}");
+    }
+    // A thread that has a part of the work has too little of it; so has one that waits at a barrier, not for the end of others.
+    assert_eq!(classes(&joining(0.6, [1.0; 4])), [Class::Imbalance]);
     assert_eq!(classes(&run(&[0.01 * TIME, TIME, TIME, TIME, TIME])), [Class::Imbalance]);
 }
 

@@ -20,8 +20,11 @@ pub enum ExecutableError {
     /// A trace of references cannot be read or replayed.
     #[error(transparent)]
     Replay(#[from] ReplayError),
-    /// A name with a folder or an ending, as of a trace of references, that is neither a file's nor a program's.
-    #[error("{name}: no such trace of references, and no such program; accepted: a file of `ccnuma sim --record`, {accepted}")]
+    /// Neither a program nor a file has this name.
+    #[error(
+        "{name}: unknown program, and no trace of references; accepted: {accepted}; a file of `ccnuma sim --record`, a drmemtrace file or \
+         folder, lackey's output; a program of your own after --"
+    )]
     Nothing {
         /// The name asked for.
         name: String,
@@ -74,9 +77,7 @@ impl Executable {
                 let source = references::open(path).map_err(workloads::ReplayError::from)?;
                 Ok(Self::Replay(Arc::new(Replay::new(source)?)))
             }
-            Err(ProgramError::Unknown { name, accepted }) if name.contains('/') || path.extension().is_some() => {
-                Err(ExecutableError::Nothing { name, accepted })
-            }
+            Err(ProgramError::Unknown { name, accepted }) => Err(ExecutableError::Nothing { name, accepted }),
             found => Ok(Self::BuiltIn(found?)),
         }
     }

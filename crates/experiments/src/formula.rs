@@ -52,6 +52,14 @@ impl Formula {
         Self::Measured(measurement, Some(name), Arc::new(read))
     }
 
+    /// The median of a record's samples, one of several figures of the measurement.
+    pub fn median(measurement: Measurement, name: &'static str) -> Self {
+        Self::one_of_several(measurement, name, |outcome| match outcome {
+            Outcome::Bench(outcome) => Some(outcome.record.median),
+            _ => None,
+        })
+    }
+
     /// The arithmetic mean; no figure if there is nothing to average.
     pub fn mean(of: Vec<Self>) -> Self {
         Self::Computed(of, |values| (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64))

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -46,8 +46,10 @@ pub enum LaunchError {
         /// Its path.
         program: String,
     },
-    /// Nobody may execute it.
-    #[error("{program}: may not be executed; accepted: an executable file (chmod +x)")]
+    /// It may not be executed.
+    #[error(
+        "{program}: may not be executed here; accepted: an executable file (chmod +x) on a file system that permits it"
+    )]
     NotPermitted {
         /// Its path.
         program: String,
@@ -102,7 +104,7 @@ impl Launch {
     /// The program of a command line: its path, or a name that is looked up as the shell does.
     ///
     /// # Errors
-    /// When there is no such program, or it was not built for simulated machines.
+    /// When there is no such program, it was not built for simulated machines, or nobody may execute it.
     pub fn new(command: &[OsString]) -> Result<Self, LaunchError> {
         let (program, arguments) =
             command.split_first().map_or((PathBuf::new(), &[][..]), |(program, rest)| (program.into(), rest));
@@ -120,8 +122,8 @@ impl Launch {
         if !named {
             return Err(LaunchError::NotInstrumented { program: name });
         }
-        let permitted = fs::metadata(&launch.program).is_ok_and(|file| file.permissions().mode() & 0o111 != 0);
-        if permitted { Ok(launch) } else { Err(LaunchError::NotPermitted { program: name }) }
+        let anybody = fs::metadata(&launch.program).is_ok_and(|file| file.permissions().mode() & 0o111 != 0);
+        if anybody { Ok(launch) } else { Err(LaunchError::NotPermitted { program: name }) }
     }
 
     /// If `records` go to our standard output, what it prints goes to standard error.
@@ -213,7 +215,10 @@ impl Launch {
         std::io::stdout().flush().map_err(|error| failed(error.to_string()))?;
         let mut command = Command::new(&self.program);
         command.args(self.filled()).env(VARIABLE, &asked).stdout(printed).stderr(complained).stdin(read);
-        let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
+        let mut child = command.spawn().map_err(|error| match error.kind() {
+            ErrorKind::PermissionDenied => LaunchError::NotPermitted { program: program.clone() },
+            _ => failed(error.to_string()),
+        })?;
         let feeder = self.input.feed(child.stdin.take());
         let watcher = self.watch.begin(&child, progress);
         let output = watch::output(child, watcher).map_err(|error| failed(error.to_string()))?;

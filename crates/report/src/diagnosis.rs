@@ -43,7 +43,7 @@ pub fn findings(rows: &[FindingRow], nothing: &str, limits: Option<&str>) -> Tab
     if !rows.is_empty() {
         table.note(
             "cost: estimated share of all processors' time; at most: upper bound on the gain, all else unchanged; gain: measured with \
-             the remedy applied",
+             the remedy applied, which can end other losses, too",
         );
     }
     table

@@ -1,10 +1,9 @@
 //! Documents in Markdown on a terminal: headings, paragraphs, lists, and tables in aligned columns.
 
-use crate::view::wrap;
-use crate::{Column, Table, View};
+use crate::{Column, Table, View, paragraph};
 
-/// `markdown` as `view` has it, each line ended. Headings, paragraphs, items of lists (`- `) and tables are known, and emphasis of code,
-/// whose quotes are left out.
+/// Text for a terminal from `markdown`, no wider than `view` has it, each line ended. Headings, paragraphs, items of lists (`- `) and tables
+/// are known; the quotes of code are left out.
 pub fn document(markdown: &str, view: &View) -> String {
     let text = markdown.replace('`', "");
     let mut blocks = Vec::new();
@@ -19,14 +18,14 @@ pub fn document(markdown: &str, view: &View) -> String {
             Kind::Blank => {}
             Kind::Heading => blocks.push(format!("{}\n", line.trim_start_matches('#').trim())),
             Kind::Row => blocks.push(table(&block).shown(view)),
-            Kind::Item => blocks.push(block.iter().map(|item| wrapped(item, view)).collect()),
-            Kind::Text => blocks.push(wrapped(&block.join(" "), view)),
+            Kind::Item => blocks.push(paragraph(&block.join("\n"), view)),
+            Kind::Text => blocks.push(paragraph(&block.join(" "), view)),
         }
     }
     blocks.join("\n")
 }
 
-/// What a line belongs to.
+/// Kind of the block that a line is in.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Blank,
@@ -53,18 +52,16 @@ impl Kind {
     }
 }
 
-fn wrapped(text: &str, view: &View) -> String {
-    let lines = view.width().map_or_else(|| vec![text.to_owned()], |width| wrap(text, width));
-    lines.iter().map(|line| format!("{line}\n")).collect()
-}
-
 /// A table of Markdown, whose second line is the rule under the headings.
 fn table(lines: &[&str]) -> Table {
     let cells = |line: &str| -> Vec<String> {
         line.trim().trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()
     };
-    let columns = lines.first().map(|line| cells(line)).unwrap_or_default();
-    let mut table = Table::new("", columns.into_iter().map(Column::prose).collect());
+    let headings = lines.first().map(|line| cells(line)).unwrap_or_default();
+    // The first two name a row of many: a state and a message, or whatever stands in their place.
+    let names = if headings.len() > 3 { 2 } else { 1 };
+    let columns = headings.into_iter().map(|heading| Column::prose(heading).of_whole_words()).collect();
+    let mut table = Table::new("", columns).named_by(names);
     lines.iter().skip(2).for_each(|line| table.row(cells(line)));
     table
 }
@@ -78,6 +75,17 @@ mod tests {
         let markdown = "# Home\n\nOne paragraph\nof `GET`.\n\n| state | message |\n|---|---|\n| SHRD by others | GET |\n| EXCL | PUT |\n\n## Never\n\n- one\n- two\n";
         let shown = "Home\n\nOne paragraph of GET.\n\nstate           message\nSHRD by others  GET\nEXCL            PUT\n\nNever\n\n- one\n- two\n";
         assert_eq!(document(markdown, &View::of_width(60)), shown);
+    }
+
+    /// No word is divided; where columns go on below, state and message are repeated.
+    #[test]
+    fn wide_tables_go_on_below() {
+        let markdown = "| situation | message | transaction | next state |\n|---|---|---|---|\n| SHRD by others | READ | \
+                        BackoffInterventionExclusive | EXCL |\n";
+        let shown = document(markdown, &View::of_width(48));
+        let words: Vec<&str> = shown.split_whitespace().collect();
+        assert!(words.contains(&"BackoffInterventionExclusive") && shown.matches("READ").count() == 2, "{shown}");
+        assert!(shown.lines().all(|line| line.chars().count() <= 48), "{shown}");
     }
 
     #[test]

@@ -110,6 +110,13 @@ impl<'t> Grid<'t> {
         cell.spans.iter().map(of).sum()
     }
 
+    /// The longest word of a column whose words are not divided.
+    fn longest_word(&self, place: usize) -> usize {
+        let texts = self.table.rows.iter().filter_map(|row| row.get(place)).flat_map(|cell| &cell.spans);
+        let words = texts.flat_map(|(text, _)| text.split_whitespace()).map(|word| word.chars().count());
+        if self.column(place).whole_words { words.max().unwrap_or(0) } else { 0 }
+    }
+
     fn unit(&self, place: usize) -> usize {
         let unit = self.column(place).unit.chars().count();
         if unit > 0 { unit + 2 } else { 0 }
@@ -142,7 +149,8 @@ impl<'t> Grid<'t> {
         loop {
             let total = placed.iter().map(|(_, width)| width).sum::<usize>() + GAP * placed.len().saturating_sub(1);
             let excess = total.saturating_sub(width);
-            let least = |place: usize| NARROWEST.max(longest_piece(&self.column(place).heading));
+            let least =
+                |place: usize| NARROWEST.max(longest_piece(&self.column(place).heading)).max(self.longest_word(place));
             let is_text = |(place, _): &&mut Placed| self.column(*place).align == Align::Left;
             let wide = placed.iter_mut().filter(is_text).filter(|(place, width)| *width > least(*place));
             let Some(widest) = wide.max_by_key(|(_, width)| *width) else { break };

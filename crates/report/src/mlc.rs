@@ -180,7 +180,6 @@ mod tests {
     fn placed(series: &str, experiment: &str, state: &str, (home, local): (u16, u16), value: f64) -> Record {
         let mut record = sample(series, experiment, state, value);
         (record.home, record.local, record.locals) = (NodeId(home), CpuId(local), vec![CpuId(local)]);
-        record.min = value;
         record.xhops = u32::from(home != local / 4);
         record
     }
@@ -210,7 +209,6 @@ mod tests {
         {
             for (experiment, value) in [("loaded-read", 100.0 + traffic / 1e3), ("loaded-traffic", traffic)] {
                 let mut record = sample("loaded", experiment, "UOWN", value);
-                (record.min, record.max) = (value, value);
                 let at = &mut record.parameters;
                 (at.reads, at.writes, at.pause_cycles) = (Some(reads), Some(writes), Some(pause));
                 record.unit = if experiment == "loaded-read" { Unit::Nanoseconds } else { Unit::MegabytesPerSecond };
@@ -246,8 +244,7 @@ mod tests {
         }
         // The bandwidth of one processor does not stand in for that of a node which has yet to be measured.
         planned.push(placed("nodes", "bwmp-read", "UOWN", (0, 0), f64::NAN));
-        let mut alone = placed("nodes", "bw-read", "UOWN", (0, 0), 16e3);
-        alone.max = 16e3;
+        let alone = placed("nodes", "bw-read", "UOWN", (0, 0), 16e3);
         let records = [placed("nodes", "lmbench-read", "UOWN", (0, 4), 131.0), alone];
         let text = mlc("two sockets", &records, &planned);
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();

@@ -24,12 +24,21 @@ pub struct Column {
     pub(crate) rank: u8,
     /// Whether the cells are sentences, which are wrapped rather than that a column is left out.
     pub(crate) prose: bool,
+    /// Whether words are never divided.
+    pub(crate) whole_words: bool,
 }
 
 impl Column {
     /// A column of text, which is wrapped under its heading where it has to be.
     pub fn text(heading: impl Into<String>) -> Self {
-        Self { heading: heading.into(), unit: String::new(), align: Align::Left, rank: 0, prose: false }
+        Self {
+            heading: heading.into(),
+            unit: String::new(),
+            align: Align::Left,
+            rank: 0,
+            prose: false,
+            whole_words: false,
+        }
     }
 
     /// A column of sentences, which is wrapped before any other column is left out.
@@ -37,9 +46,15 @@ impl Column {
         Self { prose: true, ..Self::text(heading) }
     }
 
+    /// The same column, of which no word is divided, however little room there is.
+    #[must_use]
+    pub fn of_whole_words(self) -> Self {
+        Self { whole_words: true, ..self }
+    }
+
     /// A column of numbers in `unit`, which is printed under the heading unless it is empty.
     pub fn number(heading: impl Into<String>, unit: &str) -> Self {
-        Self { heading: heading.into(), unit: unit.to_owned(), align: Align::Right, rank: 0, prose: false }
+        Self { unit: unit.to_owned(), align: Align::Right, ..Self::text(heading) }
     }
 
     /// A column that is left out of a table that does not fit: those of the highest rank first.

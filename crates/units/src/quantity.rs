@@ -56,6 +56,22 @@ impl Duration {
         self.0 as f64 / 1e12
     }
 
+    /// Four digits in the unit that suits it, for people: `532.4 ms`.
+    pub fn rounded(self) -> String {
+        const UNITS: [(f64, &str); 3] = [(1e9, "s"), (1e6, "ms"), (1e3, "us")];
+        let ns = self.as_ns();
+        let (scale, unit) = UNITS.into_iter().find(|(scale, _)| ns >= *scale).unwrap_or((1.0, "ns"));
+        let value = ns / scale;
+        let decimals = if value < 10.0 {
+            3
+        } else if value < 100.0 {
+            2
+        } else {
+            1
+        };
+        format!("{value:.decimals$} {unit}")
+    }
+
     /// The shortest whole number of `period`s that is no shorter.
     #[inline]
     pub const fn align_up(self, period: Self) -> Self {
@@ -273,6 +289,13 @@ mod tests {
         assert_eq!(period, Duration(10_000));
         assert_eq!(Time(10_001).align_up(period), Time(20_000));
         assert_eq!(Time(20_000).align_up(period), Time(20_000));
+    }
+
+    #[test]
+    fn times_for_people_have_four_digits() {
+        let shown =
+            [0, 12_340, 999_999, 532_449_686_373, 98_765_432_100, 7_000_000_000_000].map(|ps| Duration(ps).rounded());
+        assert_eq!(shown, ["0.000 ns", "12.34 ns", "1000.0 ns", "532.4 ms", "98.77 ms", "7.000 s"]);
     }
 
     #[test]

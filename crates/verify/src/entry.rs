@@ -14,8 +14,7 @@ pub struct Protocol {
     pub name: &'static str,
     /// Short description.
     pub description: &'static str,
-    /// What its agents do with each message in each state, as Markdown: the transition tables of its
-    /// family. Empty if there are none.
+    /// Transition tables of its family, as Markdown: what its agents do with each message in each state.
     pub transitions: &'static str,
     /// Limits of its model.
     pub limits: Limits,

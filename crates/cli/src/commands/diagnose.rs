@@ -131,7 +131,7 @@ impl RunFlags {
         repeated: bool,
         output: &OutputFlags,
     ) -> Result<(OwnFlags, Launch, Description, Common), Failure> {
-        let launch = ending_early(runtime::launch(command, output)?);
+        let launch = ending_early(runtime::launch(command)?.beside_records(output.replaces_table()));
         let launch = if repeated { launch.repeated() } else { launch };
         let (variations, policies) = own_variations(self.varied())?;
         let machine = match <[_; 1]>::try_from(machines.varied(&variations)?) {

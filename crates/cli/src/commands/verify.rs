@@ -86,7 +86,7 @@ pub struct VerifyCommand {
         requires = "protocol",
         conflicts_with_all = [
             "caches", "lines", "processors_per_node", "accesses", "mutation", "max_states", "all", "litmus", "stats", "random",
-            "json", "csv"
+            "seeds", "first_seed", "nodes", "cores", "references", "json", "csv", "columns", "force"
         ]
     )]
     transitions: bool,

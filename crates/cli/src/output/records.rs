@@ -164,7 +164,10 @@ impl<R: Row + Clone + Send + 'static> Output<R> {
     /// When a file had to be given up.
     pub fn finish(mut self) -> Result<(), Failure> {
         self.complete()?;
-        match self.shared().failed.take() {
+        let mut shared = self.shared();
+        // What has been printed is not printed again by an interruption of what follows.
+        shared.table = None;
+        match shared.failed.take() {
             Some(line) => Err(Failure::Run(line)),
             None => Ok(()),
         }

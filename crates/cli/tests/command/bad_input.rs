@@ -67,12 +67,14 @@ fn flags_of_own_programs_are_refused_for_built_in_ones() {
     }
 }
 
-/// A name with a folder or an ending is a recording's that is not there, beside names of programs.
+/// Neither a program nor a recording: both are named, and the form of a program of the user's.
 #[test]
-fn recordings_that_are_not_there_are_told_apart_from_programs() {
-    refused("sim -m smp-4p ./gone", &["./gone: no such trace of references", "--record", "fft"]);
-    refused("sim -m smp-4p gone.references", &["gone.references: no such trace of references"]);
-    refused("sim -m smp-4p gone", &["gone: unknown program"]);
+fn programs_and_recordings_that_are_not_there_are_refused() {
+    refused(
+        "sim -m smp-4p gone",
+        &["gone: unknown program, and no trace", "fft", "--record", "drmemtrace", "after --"],
+    );
+    refused("sim -m smp-4p ./gone.references", &["./gone.references: unknown program, and no trace"]);
 }
 
 #[test]
@@ -103,7 +105,10 @@ fn unknown_names_are_refused_with_the_known_ones() {
     refused("verify", &["PROTOCOL"]);
     refused("verify --transitions", &["PROTOCOL"]);
     refused("verify orign --transitions", &["orign", "origin"]);
-    refused("verify origin --transitions --caches 2", &["--transitions", "--caches"]);
+    for flag in ["--caches 2", "--seeds 3", "--nodes 4", "--json", "--columns message", "--force"] {
+        let name = flag.split(' ').next().unwrap_or_default();
+        refused(&format!("verify origin --transitions {flag}"), &["--transitions", name]);
+    }
     refused("verify hybrid --litmus dekker", &["--litmus dekker", "message-passing", "independent-reads"]);
     refused("verify --all --mutation skip-wait", &["PROTOCOL"]);
     refused("verify --random moesi-cluster", &["moesi-cluster", "dynamic-pointer", "origin", "sci"]);

@@ -284,6 +284,9 @@ fn a_program_that_is_simulated_ends_too() {
         "{}",
         ended.said
     );
+    // Each thing once.
+    assert_eq!(ended.said.matches("interrupted at ").count(), 1, "{}", ended.said);
+    assert_eq!(ended.printed.matches("\nendless  own").count(), 1, "{}", ended.printed);
     let records = ended.records("runs.jsonl");
     assert!(records.iter().any(|record| record["references"].as_u64().is_some_and(|count| count > 0)), "{records:?}");
 }

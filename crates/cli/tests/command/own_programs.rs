@@ -127,5 +127,5 @@ fn a_program_that_may_not_be_executed_is_refused_before_anything_runs() {
     let output = common::ccnuma_in(folder.path(), "sim -m flash-4p -- ./add -p2");
     let errors = said(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{errors}");
-    assert!(errors.contains("./add: may not be executed") && errors.contains("chmod +x"), "{errors}");
+    assert!(errors.contains("./add: may not be executed here") && errors.contains("chmod +x"), "{errors}");
 }

@@ -140,7 +140,6 @@ fn columns_that_are_left_out_can_be_had() {
     fits(line, 80, &chosen);
 }
 
-/// A column that no table has is refused where the tables are known before anything runs, and else noted beside the result.
 #[test]
 fn transition_tables_are_printed_in_columns() {
     let folder = folder();
@@ -153,6 +152,7 @@ fn transition_tables_are_printed_in_columns() {
     assert!(!tables.contains("Generated"), "how it came into the repository concerns nobody here: {tables}");
 }
 
+/// A column that no table has is refused where the tables are known before anything runs, and else noted beside the result.
 #[test]
 fn unknown_columns_are_told() {
     for line in ["machines --columns foo", "sim --list --columns foo"] {

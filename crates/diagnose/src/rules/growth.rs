@@ -88,7 +88,7 @@ pub fn communication(many: &Survey<'_>, few: &Survey<'_>) -> Option<Finding> {
         cost: many.share(misses.max(0.0) + busy).min(grown),
         cost_unknown: false,
         // Were nothing remote, nobody to do more work than before, and all the rest evenly spread.
-        bound: Some(many.share(lost + busy + waiting::waits(many, &many.run.threads).iter().sum::<f64>()).min(1.0)),
+        bound: Some(many.share(lost + busy + waiting::waits(many).iter().sum::<f64>()).min(1.0)),
         evidence: format!(
             "from {fewer} to {processors} processors: misses x {all:.1}, remote misses x {remote:.1}, most of them on \
              {name}; busy time x {:.1}, total processor time +{:.0} %",

@@ -13,8 +13,8 @@ use crate::{Class, Finding};
 /// share of what it has more than any of them.
 const ALONE: f64 = 0.5;
 
-/// Share of its time for which the thread that has made the others has nothing to do, if all it does is wait for their end.
-const WAITS_FOR_END: f64 = 0.9;
+/// Share of the others' mean from which on the thread that has made them has a part of their work: assumed.
+const PART: f64 = 0.5;
 
 pub(super) fn spent(thread: &ThreadTime, names: &[&str]) -> f64 {
     names.iter().filter_map(|name| thread.spent_ns.get(*name)).sum()
@@ -43,23 +43,31 @@ fn awaited(survey: &Survey<'_>, locks: bool) -> Awaited {
     found
 }
 
-/// The threads that share the work: all but a first one that makes the others and only waits for their end (`pthread_join`), which has
-/// no part of the work that could be larger or smaller.
+fn busy(thread: &ThreadTime) -> f64 {
+    spent(thread, &["busy", "primary", "secondary", "tertiary"])
+}
+
+/// The threads that share the work: all but a first one that has made the others and then waits for their end (`pthread_join`). It has no
+/// part of their work that could be larger or smaller, and its wait is no lack of work.
 fn workers<'a>(survey: &Survey<'a>) -> &'a [ThreadTime] {
     match &survey.run.threads[..] {
-        [first, others @ ..] if others.len() >= 2 && spent(first, &["idle"]) >= WAITS_FOR_END * first.time_ns => others,
+        [first, others @ ..] if others.len() >= 2 && spent(first, &["idle"]) > 0.0 => {
+            let mean = others.iter().map(busy).sum::<f64>() / others.len() as f64;
+            if busy(first) < PART * mean { others } else { &survey.run.threads }
+        }
         all => all,
     }
 }
 
-/// How long each of `threads` waits for others, in nanoseconds: at barriers, for locks and flags, or with nothing to do.
-pub(super) fn waits(survey: &Survey<'_>, threads: &[ThreadTime]) -> Vec<f64> {
+/// How long each thread waits for others, in nanoseconds, in the order of threads: at barriers, for locks and flags, or with nothing
+/// to do.
+pub(super) fn waits(survey: &Survey<'_>) -> Vec<f64> {
     let [locks, flags] = [true, false].map(|locks| awaited(survey, locks).by_cpu);
     let of = |thread: &ThreadTime| {
         let at = |awaited: &BTreeMap<CpuId, f64>| awaited.get(&thread.cpu).copied().unwrap_or(0.0);
         spent(thread, &["barrier", "idle"]) + at(&locks) + at(&flags)
     };
-    threads.iter().map(of).collect()
+    survey.run.threads.iter().map(of).collect()
 }
 
 /// Locks, by the thread that waits longest for them: the others then wait for it (FLASH dissertation, 6.3).
@@ -69,7 +77,7 @@ pub fn locks(survey: &Survey<'_>) -> Option<Finding> {
     let all: f64 = by_cpu.values().sum();
     let (object, _) = by_object.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
     let name = survey.name(*object);
-    let (time, least) = (survey.run.time_ns, waits(survey, &survey.run.threads).into_iter().reduce(f64::min));
+    let (time, least) = (survey.run.time_ns, waits(survey).into_iter().reduce(f64::min));
     Some(Finding {
         class: Class::Locks,
         site: survey.worst_site(|loss| loss.stalled_ns.lock),
@@ -93,16 +101,14 @@ pub fn locks(survey: &Survey<'_>) -> Option<Finding> {
 /// Threads of which some have more to do than others, or of which one works alone.
 pub fn imbalance(survey: &Survey<'_>) -> Vec<Finding> {
     let threads = workers(survey);
-    let mut busy: Vec<(f64, CpuId)> = threads
-        .iter()
-        .map(|thread| (spent(thread, &["busy", "primary", "secondary", "tertiary"]), thread.cpu))
-        .collect();
+    let mut busy: Vec<(f64, CpuId)> = threads.iter().map(|thread| (busy(thread), thread.cpu)).collect();
     busy.sort_by(|a, b| b.0.total_cmp(&a.0));
     let [(first, cpu), (second, _), ..] = busy[..] else { return Vec::new() };
     let mean = busy.iter().map(|(busy, _)| busy).sum::<f64>() / busy.len() as f64;
-    let waits = waits(survey, threads);
+    let waits: f64 = waits(survey).iter().skip(survey.run.threads.len() - threads.len()).sum();
     // Threads at a lock wait for its holder, not for a thread that has more to do.
-    let others = waits.iter().sum::<f64>() - awaited(survey, true).by_cpu.values().sum::<f64>();
+    let locks = awaited(survey, true).by_cpu;
+    let others = waits - threads.iter().filter_map(|thread| locks.get(&thread.cpu)).sum::<f64>();
     let uneven = (first - mean).max(0.0) * busy.len() as f64;
     let last = busy.last().map_or(second, |(busy, _)| *busy);
     let alone = second - last < ALONE * (first - second);
@@ -123,7 +129,7 @@ pub fn imbalance(survey: &Survey<'_>) -> Vec<Finding> {
         cost,
         cost_unknown: false,
         // Spread evenly over the run's every phase, all work together takes as long as it does now.
-        bound: Some(survey.share(waits.iter().sum())),
+        bound: Some(survey.share(waits)),
         evidence: format!(
             "{} is busy for {:.1} % of the time, the mean is {:.1} %; {:.1} % of all time is waiting",
             survey.run.who(cpu),

@@ -53,10 +53,7 @@ fn curve(system: &System, delays: &[u32]) -> Option<Vec<Formula>> {
         let settings = Settings { traffic, ..system.settings().clone() };
         let plan = Plan::new(Experiment::LoadedRead, State::Uown, placement.clone(), settings);
         let measurement = Measurement::of_plan(system.name(), &plan);
-        let latency = Formula::one_of_several(measurement.clone(), "latency", |outcome| match outcome {
-            Outcome::Bench(outcome) => Some(outcome.record.median),
-            _ => None,
-        });
+        let latency = Formula::median(measurement.clone(), "latency");
         let bandwidth = Formula::one_of_several(measurement, "bandwidth", |outcome| match outcome {
             Outcome::Bench(outcome) => outcome.companion.as_ref().map(|traffic| traffic.median),
             _ => None,

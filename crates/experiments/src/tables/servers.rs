@@ -2,14 +2,13 @@
 
 use std::rc::Rc;
 
-use bench::{Experiment, Placement, Plan, Settings, State};
+use bench::{Experiment, Placement, Plan, Settings, State, TYPICAL_LINES};
 use units::{Bytes, CpuId, NodeId};
 
 use super::{Scene, Shape};
 use crate::error::ExperimentError;
 use crate::formula::Formula;
 use crate::measurement::Measurement;
-use crate::outcome::Outcome;
 use crate::system::System;
 
 /// A row for each machine: latencies by requester, home and owner, and bandwidths.
@@ -28,9 +27,6 @@ pub(super) const MACHINES: [(&str, &str); 4] = [
 
 /// Lines that each core reads for a bandwidth.
 const LINES_EACH: u64 = 4096;
-/// Lines that are read one after the other for a latency, if so many stay where they have to: lists of a thousand differ by some percent,
-/// as few of their reads wait for a refresh of memory.
-const LINES_OF_A_LATENCY: u64 = 4096;
 
 impl Shape for Mlc {
     fn other_machines(&self) -> &'static [&'static str] {
@@ -82,14 +78,9 @@ impl Shape for Rome {
     }
 }
 
-/// The median of the samples of a plan: what Intel MLC and the paper print is typical of a long run, neither its best moment nor its
-/// worst.
+/// The median of the samples of a plan: Intel MLC measures each of these figures for seconds, not its best moment.
 fn typical(system: &System, plan: &Plan) -> Formula {
-    let measurement = Measurement::of_plan(system.name(), plan);
-    Formula::one_of_several(measurement, "median", |outcome| match outcome {
-        Outcome::Bench(outcome) => Some(outcome.record.median),
-        _ => None,
-    })
+    Formula::median(Measurement::of_plan(system.name(), plan), "median")
 }
 
 /// The first processor of a node.
@@ -100,14 +91,13 @@ fn first_of(system: &System, node: u16) -> CpuId {
 /// The time of a dependent read by processor 0 of lines of `home` in a state, which another processor may have left.
 fn read(system: &System, home: u16, state: State, owner: Option<u16>) -> Formula {
     let placement = Placement::new(NodeId(home), CpuId(0), owner.map(CpuId));
-    let settings = Settings { latency_lines: LINES_OF_A_LATENCY, ..system.settings().clone() };
+    let settings = Settings { latency_lines: TYPICAL_LINES, ..system.settings().clone() };
     typical(system, &Plan::new(Experiment::LmbenchRead, state, placement, settings))
 }
 
 /// The time of a dependent read by processor 0 of lines of its node that two others have read and keep.
 fn shared(system: &System, sharers: [u16; 2]) -> Formula {
-    let settings =
-        Settings { sharers_drop: Some(false), latency_lines: LINES_OF_A_LATENCY, ..system.settings().clone() };
+    let settings = Settings { sharers_drop: Some(false), latency_lines: TYPICAL_LINES, ..system.settings().clone() };
     let remotes = sharers.map(CpuId).to_vec();
     let placement = Placement { home: NodeId(0), locals: vec![CpuId(0)], remotes };
     typical(system, &Plan::new(Experiment::LmbenchRead, State::Shrd, placement, settings))

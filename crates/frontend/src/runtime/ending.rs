@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use sim::Thread;
+use units::Time;
 
 use super::callbacks;
 use super::state::{current, note, number, run};
@@ -83,7 +84,8 @@ fn stop() -> ! {
 
 /// Somebody has had enough: the program ends, wherever its threads are, and what it has done is told.
 pub fn end_early(thread: &mut Thread<'static>) -> ! {
-    note(format!("interrupted at {} of simulated time: the record covers the run up to then", thread.clock()));
+    let time = thread.clock().since(Time::ZERO).rounded();
+    note(format!("interrupted at {time} of simulated time: the record covers the run up to then"));
     end(0)
 }
 

@@ -18,11 +18,13 @@ struct Asked {
     /// Whether the run is to end, and since when on the host's clock, in seconds.
     ends: bool,
     since: i64,
+    /// Whether the run has begun to end: what a thread does for its end is not interrupted.
+    heeded: bool,
     /// Where it is told how far the run is: simulated picoseconds and threads; null if nobody wants to know.
     progress: *mut [u64; 2],
 }
 
-static ASKED: Single<Asked> = Single::new(Asked { ends: false, since: 0, progress: null_mut() });
+static ASKED: Single<Asked> = Single::new(Asked { ends: false, since: 0, heeded: false, progress: null_mut() });
 
 /// Seconds after which whoever asks again is told where the program is, and not what it has done.
 const PATIENCE: i64 = 2;
@@ -87,8 +89,10 @@ pub fn heed(now: Time) {
     }
     // SAFETY: the handler may have set it since.
     if unsafe { (&raw const asked.ends).read_volatile() }
+        && !asked.heeded
         && let Some(thread) = current()
     {
+        asked.heeded = true;
         super::ending::end_early(thread);
     }
 }

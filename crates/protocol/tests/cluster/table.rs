@@ -14,7 +14,8 @@ const HEADING: &str = "\
 
 Generated from the handlers by the test `cluster` of this crate; set `UPDATE_TRANSITIONS=1` to write it anew.
 
-The device's part on the bus is among the transitions of the snooping participants.
+The device's part on the bus is among the transitions of the snooping participants
+(`ccnuma verify moesi --transitions`).
 
 ## Messages at the home
 

@@ -17,7 +17,9 @@ const HEADING: &str = "\
 
 Generated from the handlers by the test `server` of this crate; set `UPDATE_TRANSITIONS=1` to write it anew.
 
-A message with `*` leaves when memory has been read.
+A message with `*` leaves when memory has been read. Home snoop is the design of `server/haswell` and `server/snoop`, early snoop that of
+`server/early` and `server/snoop-early`, the directory that of `server/directory`, the directory with a cache that of `server/cod` and
+`server/skylake`, and the probe filter that of `server/zen`.
 ";
 
 fn row(text: &mut String, cells: &[&str]) {

@@ -13,6 +13,8 @@ const HEADING: &str = "\
 
 Generated from the handlers by the test `snoop` of this crate; set `UPDATE_TRANSITIONS=1` to write it anew.
 
+On a MESI bus (`mesi`, `cluster/mesi`, `cluster/RC`) caches read by `BusRdF`, which brings memory up to date, so that none is Owned.
+
 ";
 
 fn render() -> String {

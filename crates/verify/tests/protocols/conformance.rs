@@ -40,6 +40,14 @@ fn every_protocol_has_every_property_in_its_smallest_configuration() {
 }
 
 #[test]
+fn every_protocol_has_transition_tables() {
+    for protocol in verify::protocols() {
+        let rows = protocol.transitions.lines().filter(|line| line.starts_with("| "));
+        assert!(protocol.transitions.starts_with("# Transitions of ") && rows.count() > 20, "{}", protocol.name);
+    }
+}
+
+#[test]
 fn names_are_unique_and_faults_known_by_them() {
     let names: std::collections::BTreeSet<_> = protocols().map(|protocol| protocol.name).collect();
     assert_eq!(names.len(), protocols().count());

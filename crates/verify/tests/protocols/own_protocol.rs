@@ -246,7 +246,7 @@ const CONFIG: fn(u16) -> Config =
 const LENDING: Protocol = directory_protocol!(
     "lending",
     "one copy at a time",
-    "",
+    "# Transitions\n",
     verify::Limits { lines: 1, ..limits(&[Access::Load, Access::Store]) },
     || vec![CONFIG(2), CONFIG(3)],
     Consistency::Sequential,

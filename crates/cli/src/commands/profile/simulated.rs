@@ -77,7 +77,7 @@ impl SimulatedRun<'_> {
 
     /// The same with a program of the user's own, whose path was given.
     fn record_own(self, path: &Path) -> Result<Recorded, Failure> {
-        let launch = runtime::launch(self.command, self.records)?;
+        let launch = runtime::launch(self.command)?;
         let machine = load(self.machine)?;
         let request = self.request(&machine)?;
         profiling::check(&machine, &[], &request).map_err(failure)?;

@@ -164,7 +164,7 @@ impl OwnFlags {
     /// # Errors
     /// When there is no such program, or a machine has fewer processors.
     pub fn launch(&self, machines: &[Resolved], cpus: &[u16], output: &OutputFlags) -> Result<Launch, Failure> {
-        let launch = runtime::launch(&self.command, output)?;
+        let launch = runtime::launch(&self.command)?.beside_records(output.replaces_table());
         for machine in machines {
             cpus.iter().try_for_each(|&cpus| on(&launch, &machine.description, Some(cpus)).map(drop))?;
         }
@@ -253,7 +253,7 @@ impl OwnFlags {
         let watched = launch.clone().told(move |progress| *entered(&told) = Some(progress));
         let how_far = move || {
             let Progress { simulated, threads } = (*entered(&far))?;
-            Some(format!("{simulated} simulated, {threads} threads"))
+            Some(format!("{} simulated, {threads} threads", simulated.rounded()))
         };
         let mut answer =
             progress::beside_program(launch.name(), how_far, || watched.run(request)).map_err(Failure::run)?;
