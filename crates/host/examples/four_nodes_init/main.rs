@@ -221,8 +221,9 @@ fn forbidden() {
 /// Has one thread touch memory that threads of all nodes then use for some time.
 fn touching() {
     const WORDS: usize = (8 << 20) / 8;
-    // Emulated, looking for threads takes long, and is done once a second.
-    const LONG: Duration = Duration::from_secs(5);
+    // Emulated, looking for threads takes long, and is done once a second; in some seconds alone the kernel has seen a page used from one
+    // node, and has moved it there.
+    const LONG: Duration = Duration::from_secs(15);
     // On a busy computer those who look get a smaller part of that time than those who are looked at.
     const PASSES: usize = 150;
     threads::set_affinity(&[CpuId(0)]).expect("CPU 0 is there");
