@@ -82,10 +82,10 @@ mod tests {
     fn wide_tables_go_on_below() {
         let markdown = "| situation | message | transaction | next state |\n|---|---|---|---|\n| SHRD by others | READ | \
                         BackoffInterventionExclusive | EXCL |\n";
-        let shown = document(markdown, &View::of_width(48));
+        let shown = document(markdown, &View::of_width(56));
         let words: Vec<&str> = shown.split_whitespace().collect();
         assert!(words.contains(&"BackoffInterventionExclusive") && shown.matches("READ").count() == 2, "{shown}");
-        assert!(shown.lines().all(|line| line.chars().count() <= 48), "{shown}");
+        assert!(shown.lines().all(|line| line.chars().count() <= 56), "{shown}");
     }
 
     #[test]
