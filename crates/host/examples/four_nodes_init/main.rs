@@ -223,7 +223,7 @@ fn touching() {
     const WORDS: usize = (8 << 20) / 8;
     // Emulated, looking for threads takes long, and is done once a second; in some seconds alone the kernel has seen a page used from one
     // node, and has moved it there.
-    const LONG: Duration = Duration::from_secs(15);
+    const LONG: Duration = Duration::from_secs(8);
     // On a busy computer those who look get a smaller part of that time than those who are looked at.
     const PASSES: usize = 150;
     threads::set_affinity(&[CpuId(0)]).expect("CPU 0 is there");
