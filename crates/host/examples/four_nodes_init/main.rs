@@ -221,8 +221,7 @@ fn forbidden() {
 /// Has one thread touch memory that threads of all nodes then use for some time.
 fn touching() {
     const WORDS: usize = (8 << 20) / 8;
-    // Emulated, looking for threads takes long, and is done once a second; in some seconds alone the kernel has seen a page used from one
-    // node, and has moved it there.
+    // Emulated, looking for threads takes long, and is done once a second. The kernel must see pages used from several nodes.
     const LONG: Duration = Duration::from_secs(8);
     // On a busy computer those who look get a smaller part of that time than those who are looked at.
     const PASSES: usize = 150;
