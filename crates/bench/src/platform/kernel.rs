@@ -65,7 +65,7 @@ pub enum Kernel {
     /// Elements are windows, visited at random: each double word is read and written back with its sign changed (Seidl
     /// 1997, listing 1). A step is one window, as large as the stride.
     SignChange,
-    /// Read-use: add up the elements with the loop overhead of compiled code (P3 diagram).
+    /// Read-use: add up the elements in one sum, with the loop overhead of compiled code (P3 diagram).
     ReadUse,
     /// Read-modify-write: `a[i] = a[i] * a[i] - c` with the loop overhead of compiled code (P3 diagram).
     ReadModifyWrite,

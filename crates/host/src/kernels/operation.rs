@@ -85,8 +85,8 @@ pub enum Operation {
     /// Write the line at each element back if it is modified, and drop it from every cache of the machine
     /// (CLFLUSHOPT or CLFLUSH; DC CIVAC), complete when the kernel ends.
     Flush,
-    /// Saavedra's read-use kernel (Prestor 2001, section 2.1): `sum += a[i]` with the loop overhead of compiled code. On
-    /// integers, so that the time depends on no data and no floating-point latency.
+    /// Saavedra's read-use kernel (Prestor 2001, section 2.1): `sum += a[i]`, one sum, in an unrolled loop. On integers, so that
+    /// the time depends on no data and no floating-point latency.
     ReadUse,
     /// Saavedra's read-modify-write kernel: `a[i] = a[i] * a[i] - 1.0` on double-precision numbers, with the loop overhead
     /// of compiled code. Memory should have been filled before: pointers are denormal numbers.

@@ -40,8 +40,22 @@ fn levels(description: &Description) -> Result<(), Conflict> {
     if let Some((coherent, inside)) = levels.split_last() {
         keeps_lines(coherent)?;
         stores_around(description, coherent, inside)?;
+        inside.iter().try_for_each(|level| nothing_of_others(level, coherent))?;
     }
     levels.iter().try_for_each(|level| shape(level).and_then(|()| gives_up_stored(level)))
+}
+
+/// Lines of others come into the outermost level alone: one that a level inside gives up for them would be a hit outside it.
+fn nothing_of_others(level: &CacheLevel, outermost: &CacheLevel) -> Result<(), Conflict> {
+    if level.others_mb_per_s == 0 {
+        return Ok(());
+    }
+    let (key, table) = (format!("{}.others_mb_per_s", level.table), outermost.table);
+    Err(Conflict::new(
+        key,
+        format!("the outermost level of a core is [{table}]"),
+        format!("0, or {table}.others_mb_per_s"),
+    ))
 }
 
 /// A level that gives up the line of a store that hits has no other copy of it, and brings none in for a store that misses.

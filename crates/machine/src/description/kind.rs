@@ -82,6 +82,11 @@ pub(crate) fn ns(least: f64, most: f64) -> Quantity<Duration> {
     Quantity { least, most, unit: "ns", suffix: "_ns", from: Duration::from_ns, to: |v| v.as_ns() }
 }
 
+/// A mean number of cycles of the clock of the part that the key belongs to.
+pub(crate) fn mean_cycles(least: f64, most: f64) -> Quantity<f64> {
+    Quantity { least, most, unit: "cycles", suffix: "_cycles", from: |number| number, to: |v| *v }
+}
+
 /// A signal's travelling time in nanoseconds a metre; in memory, the time for one metre.
 pub(crate) fn ns_per_m(least: f64, most: f64) -> Quantity<Duration> {
     Quantity { least, most, unit: "ns/m", suffix: "_ns_per_m", from: Duration::from_ns, to: |v| v.as_ns() }

@@ -34,6 +34,8 @@ pub struct CacheLevel {
     pub keep_on_write_hit: bool,
     /// Whether a store to private data that misses brings its line into this level.
     pub allocate_on_private_write_miss: bool,
+    /// Traffic of others into it, in MB/s.
+    pub others_mb_per_s: u32,
     /// Its bus or port; `None` for a primary cache inside others.
     pub port: Option<CachePort>,
 }
@@ -59,8 +61,8 @@ pub struct CachePort {
     pub common_edge_start: bool,
     /// Its cycles for a tag check.
     pub tag_check_cycles: u32,
-    /// Its cycles from one tag check to the next; 0: one begins when the last is done.
-    pub tag_interval_cycles: u32,
+    /// Its cycles from one tag check to the next, in the mean; 0: one begins when the last is done.
+    pub tag_interval_cycles: f64,
     /// Its cycles for a mispredicted way.
     pub way_miss_cycles: u32,
     /// Its cycles for a store that the level inside passes on, after the tag check.
@@ -85,6 +87,7 @@ macro_rules! from_table {
                     allocate_on_write_miss: spec.allocate_on_write_miss,
                     keep_on_write_hit: spec.keep_on_write_hit,
                     allocate_on_private_write_miss: spec.allocate_on_private_write_miss,
+                    others_mb_per_s: spec.others_mb_per_s,
                     port: Some(CachePort {
                         clock: spec.bus_clock,
                         width: spec.bus_width,
@@ -123,6 +126,7 @@ impl From<&L1Spec> for CacheLevel {
             allocate_on_write_miss: spec.allocate_on_write_miss,
             keep_on_write_hit: spec.keep_on_write_hit,
             allocate_on_private_write_miss: true,
+            others_mb_per_s: 0,
             port: None,
         }
     }
@@ -148,7 +152,7 @@ impl Description {
             inner_writeback_cycles: 0,
             common_edge_start: false,
             tag_check_cycles: port.tag_check_cycles,
-            tag_interval_cycles: 0,
+            tag_interval_cycles: 0.0,
             way_miss_cycles: 0,
             store_cycles: 0,
         });

@@ -63,6 +63,11 @@ impl Hierarchy {
         self.levels.entry
     }
 
+    /// The set of a line in `level`, and the lines that it has.
+    pub fn set_and_ways(&self, level: usize, line: u64) -> (usize, usize) {
+        self.caches[level].set_and_ways(line)
+    }
+
     /// Whether the outermost level is the only holder.
     #[inline]
     pub fn is_plain(&self) -> bool {

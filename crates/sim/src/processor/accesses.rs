@@ -251,6 +251,9 @@ impl Processor {
     #[inline(never)]
     pub(super) fn access_beyond(&mut self, block: u64, access: Access, named: u64) -> Result<(), Wait> {
         let line = self.line_of_block(block);
+        if self.others.is_some() {
+            self.let_others_in(line);
+        }
         if self.stores.is_present() && self.is_forwarded(block, access)? {
             return Ok(());
         }

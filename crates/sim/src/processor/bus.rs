@@ -21,6 +21,8 @@ struct Window {
 pub struct CacheBus {
     free_at: Time,
     fills: Vec<Window>,
+    /// The part of a cycle by which intervals between tag checks were too short so far, as they end at edges of the clock.
+    owed: Duration,
 }
 
 impl CacheBus {
@@ -34,8 +36,20 @@ impl CacheBus {
         start
     }
 
-    /// Occupies the bus for `length` from `start`.
-    pub fn hold(&mut self, start: Time, length: Duration) {
+    /// Occupies the bus from `start` on by a tag check of `level` and by what takes `longer`. Intervals between tag checks are whole
+    /// cycles, their mean is that of the level.
+    pub fn hold(&mut self, start: Time, level: &LevelTiming, longer: Duration) {
+        let mut interval = level.tag_interval;
+        self.owed += level.tag_interval_part;
+        if self.owed >= level.cycle {
+            self.owed -= level.cycle;
+            interval += level.cycle;
+        }
+        self.free_at = start + interval + longer;
+    }
+
+    /// Occupies the bus for `length` from `start`, for a line that is read out.
+    pub fn hold_read(&mut self, start: Time, length: Duration) {
         self.free_at = start + length;
     }
 

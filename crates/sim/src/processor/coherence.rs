@@ -3,7 +3,7 @@
 use units::{Duration, LineAddr, Time};
 
 use super::{MissId, Processor};
-use crate::part::{CachedCopy, Victim};
+use crate::part::{CachedCopy, Victim, is_of_others};
 
 impl Processor {
     /// The processor's copy of `line`, in its caches or in an outstanding miss.
@@ -76,7 +76,7 @@ impl Processor {
         let bus = &mut self.buses[self.timing.outermost];
         let start = bus.start(now, level.grid);
         let wrong_way = if self.caches.predicts(line.0) { Duration::ZERO } else { level.other_way };
-        bus.hold(start, level.tag_interval + wrong_way);
+        bus.hold(start, level, wrong_way);
         start + level.tag_check + wrong_way
     }
 
@@ -93,7 +93,7 @@ impl Processor {
         let level = self.timing.coherent();
         let bus = &mut self.buses[self.timing.outermost];
         let start = bus.start(now, level.grid);
-        bus.hold(start, level.line_read);
+        bus.hold_read(start, level.line_read);
         start + level.line_read
     }
 
@@ -138,7 +138,7 @@ impl Processor {
 
     /// The lines in the caches.
     pub fn copies(&self) -> impl Iterator<Item = Victim> + '_ {
-        self.caches.lines()
+        self.caches.lines().filter(|victim| !is_of_others(LineAddr(victim.line)))
     }
 
     /// Counts a NACK of the request for `line`.

@@ -1,9 +1,16 @@
 //! Lines that come into the caches, and lines that leave them.
 
-use units::{LineAddr, Time};
+use protocol::{CopyState, Version};
+use units::{Bytes, LineAddr, Time};
 
-use super::{Miss, PostKind, Processor, Wait};
-use crate::part::{CachedCopy, Place, Victim};
+use super::{Miss, PostKind, Processor, ProcessorTiming, Wait};
+use crate::part::{CachedCopy, LINE_OF_OTHERS, Others, Place, Victim, is_of_others};
+
+/// The lines of others in the outermost cache of a processor, if there are any.
+pub(super) fn others(timing: &ProcessorTiming) -> Option<Others> {
+    let sets = timing.hierarchy.specs[timing.outermost].cache.sets;
+    Others::new(timing.others_mb_per_s, Bytes(1 << timing.line_shift), sets, sets)
+}
 
 impl Processor {
     /// Frees a slot of `level` for `line`. `None` if misses have reserved every slot.
@@ -11,6 +18,19 @@ impl Processor {
     pub(super) fn make_room(&mut self, level: usize, line: LineAddr) -> Option<Place> {
         let misses = &self.misses;
         self.caches.make_room(level, line.0, &|place| misses.reserves(place), &mut self.random)
+    }
+
+    /// The lines of others take their places in the set of a line of the coherent level that is looked for.
+    #[cold]
+    pub(super) fn let_others_in(&mut self, line: LineAddr) {
+        let level = self.timing.outermost;
+        let Some(others) = &mut self.others else { return };
+        let left = others.came(self.caches.set_and_ways(level, line.0), self.time, &mut self.random);
+        for _ in 0..left {
+            let Some(place) = self.make_room(level, line) else { break };
+            self.caches.place(place, LINE_OF_OTHERS, CopyState::SHARED, Version::default());
+        }
+        self.evict_displaced(self.time);
     }
 
     /// Requires room for another evicted line. An access that moves lines between levels may exceed it by their number.
@@ -37,6 +57,9 @@ impl Processor {
     /// the controller if that requires it.
     pub(super) fn evict(&mut self, victim: Victim, at: Time) {
         let line = LineAddr(victim.line);
+        if is_of_others(line) {
+            return;
+        }
         self.lose(line, true);
         let mut at = at;
         if victim.state.is_dirty() {

@@ -30,7 +30,7 @@ impl Processor {
             let (start, wrong_way) =
                 (self.buses[level].start(ready, self.timing.levels[level].grid), self.wrong_way(level, block));
             let timing = &self.timing.levels[level];
-            self.buses[level].hold(start, timing.tag_interval + wrong_way);
+            self.buses[level].hold(start, timing, wrong_way);
             ready = start + timing.tag_check + wrong_way;
         }
         ready
@@ -62,7 +62,7 @@ impl Processor {
         let mut longer = wrong_way + if access == Access::Store { timing.store } else { Duration::ZERO };
         if level > 0 {
             longer += timing.inner_writeback * u64::from(self.write_displaced(level, value_at));
-            self.buses[level].hold(start, timing.tag_interval + longer);
+            self.buses[level].hold(start, &timing, longer);
         }
         self.settle_hit(
             level,

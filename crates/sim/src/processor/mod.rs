@@ -42,7 +42,7 @@ use units::{CpuId, Duration, LineAddr, Time, VirtualAddr};
 use crate::account::{Cause, Charge, MeasuredPart, ProcessorCounters};
 use crate::observe::Probe;
 use crate::os::Translations;
-use crate::part::{CachedCopy, Hierarchy, WriteBuffer};
+use crate::part::{CachedCopy, Hierarchy, Others, WriteBuffer};
 
 pub use accesses::{Address, Location};
 pub use misses::{Awaited, Miss, MissId};
@@ -163,6 +163,8 @@ pub struct Processor {
     window: Window,
     /// The private caches. The outermost is the coherent one.
     caches: Hierarchy,
+    /// Lines of others in that one.
+    others: Option<Box<Others>>,
     tlb: Tlb,
     walks: Walks,
     /// Its translations of virtual pages.
@@ -227,6 +229,7 @@ impl Processor {
             issued: 0,
             window: Window::new(timing.window),
             caches: Hierarchy::new(timing.hierarchy.clone()),
+            others: displacement::others(&timing).map(Box::new),
             tlb: Tlb::new(timing.translation_entries[0], timing.translation_entries[1]),
             walks: Walks::new(timing.walkers),
             translations: Translations::default(),

@@ -91,7 +91,7 @@ impl Processor {
         let mut checked = self.time;
         if outermost > 0 {
             let start = self.buses[outermost].start(self.time, level.grid);
-            self.buses[outermost].hold(start, level.tag_interval + level.other_way);
+            self.buses[outermost].hold(start, level, level.other_way);
             checked = start + level.tag_check + level.other_way;
         }
         let access = Access::ReadPrefetch;

@@ -15,8 +15,12 @@ pub struct LevelTiming {
     pub hit: Duration,
     /// Tag check of the predicted way.
     pub tag_check: Duration,
-    /// The time from one tag check to the next.
+    /// Whole cycles from one tag check to the next.
     pub tag_interval: Duration,
+    /// Part of a cycle by which the mean interval is longer.
+    pub tag_interval_part: Duration,
+    /// The cycle.
+    pub cycle: Duration,
     /// Tag check of the other way.
     pub other_way: Duration,
     /// Accesses start at edges of this clock.
@@ -89,6 +93,8 @@ pub struct ProcessorTiming {
     pub hierarchy: Rc<Levels>,
     /// Whether a store to private data that misses goes around the caches.
     pub private_around: bool,
+    /// Traffic of others into the outermost level, in MB/s.
+    pub others_mb_per_s: u32,
     /// The prefetcher, if there is one.
     pub prefetcher: Option<PrefetcherSpec>,
     /// Line size, a shift.
@@ -164,6 +170,7 @@ impl ProcessorTiming {
             outermost: described.len() - 1,
             hierarchy: Levels::new(&specs).into(),
             private_around: !coherent.allocate_on_private_write_miss,
+            others_mb_per_s: coherent.others_mb_per_s,
             prefetcher,
             line_shift: shift(coherent.line),
             one_page_shift: shift(tlb.page),
@@ -211,6 +218,8 @@ impl LevelTiming {
         hit: Duration::ZERO,
         tag_check: Duration::ZERO,
         tag_interval: Duration::ZERO,
+        tag_interval_part: Duration::ZERO,
+        cycle: Duration::ZERO,
         other_way: Duration::ZERO,
         grid: Grid::ANY,
         inner_writeback: Duration::ZERO,
@@ -226,14 +235,16 @@ impl LevelTiming {
         let Some(port) = &level.port else { return Self::NONE };
         let (cycle, bus) = (clock.period(), port.clock.period());
         let is_primary = level.table == "l1";
+        let interval = match port.tag_interval_cycles {
+            0.0 => f64::from(port.tag_check_cycles),
+            cycles => cycles,
+        };
         Self {
             hit: if is_primary { Duration::ZERO } else { cycle * u64::from(level.hit_cycles) },
             tag_check: bus * u64::from(port.tag_check_cycles),
-            tag_interval: bus
-                * u64::from(match port.tag_interval_cycles {
-                    0 => port.tag_check_cycles,
-                    cycles => cycles,
-                }),
+            tag_interval: bus * interval as u64,
+            tag_interval_part: Duration((bus.0 as f64 * interval.fract()).round() as u64),
+            cycle: bus,
             other_way: if port.way_prediction { bus * u64::from(port.way_miss_cycles) } else { Duration::ZERO },
             grid: Grid::new(if port.common_edge_start { common_edge(cycle, bus) } else { bus }),
             inner_writeback: bus * u64::from(port.inner_writeback_cycles),

@@ -20,7 +20,6 @@ mod event;
 mod fabric;
 mod homes;
 mod memory;
-mod others;
 mod parked;
 mod places;
 mod slices;

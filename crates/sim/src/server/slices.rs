@@ -7,14 +7,13 @@ use protocol::server::{CachingLine, ClusterState, External, L3Copy};
 use protocol::{CopyState, Version};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
-use units::{LineAddr, NodeId, Time};
+use units::{Bytes, LineAddr, NodeId, Time};
 
-use super::others::{Others, is_other};
 use super::parked::Parked;
 use super::under_way::UnderWay;
 use crate::SimError;
 use crate::map::{LineMap, LineTable};
-use crate::part::{Cache, CacheSpec, Slot};
+use crate::part::{Cache, CacheSpec, Others, Slot, is_of_others};
 use crate::system::Served;
 
 /// A line at rest, packed.
@@ -148,9 +147,10 @@ impl Cluster {
             Cache::of_tags(&CacheSpec { sets, ways: ways as usize, replacement, page_shift })
         };
         let line = description.coherent_cache().line.0;
+        let slice_sets = sets(spec.ways, spec.size.0 / line);
         let slice = || Slice {
-            tags: cache(sets(spec.ways, spec.size.0 / line), spec.ways, spec.replacement),
-            others: Others::new(spec, count, line),
+            tags: cache(slice_sets, spec.ways, spec.replacement),
+            others: Others::new(spec.others_mb_per_s, Bytes(line), slice_sets * usize::from(count), slice_sets),
             filter: (spec.kind == SliceKind::Victim)
                 .then(|| cache(spec.filter_sets as usize, spec.filter_ways, Replacement::LeastRecentlyUsed)),
             pipeline: Server::default(),
@@ -241,7 +241,7 @@ impl Cluster {
     ) -> Option<LineAddr> {
         let Slice { tags, others, active, reserved, .. } = &mut self.slices[usize::from(slice)];
         let others = others.as_mut()?;
-        let left = left.get_or_insert_with(|| others.came(tags, line, now, &mut self.random));
+        let left = left.get_or_insert_with(|| others.came(tags.set_and_ways(line.0), now, &mut self.random));
         if *left == 0 {
             return None;
         }
@@ -294,7 +294,7 @@ impl Cluster {
                 return None;
             };
             store.place(slot, line.0, CopyState::SHARED, Version::default());
-            return victim.map(|victim| LineAddr(victim.line)).filter(|&victim| !is_other(victim));
+            return victim.map(|victim| LineAddr(victim.line)).filter(|&victim| !is_of_others(victim));
         };
         if step.uses {
             store.touch(found.slot);
@@ -308,7 +308,7 @@ impl Cluster {
     /// The lines of a slice's third-level cache that have no work under way.
     pub(super) fn at_rest(&mut self, slice: u16) -> Vec<LineAddr> {
         let lines: Vec<_> = self.slices[usize::from(slice)].tags.lines().map(|found| LineAddr(found.line)).collect();
-        lines.into_iter().filter(|&line| !is_other(line) && !self.is_active(line)).collect()
+        lines.into_iter().filter(|&line| !is_of_others(line) && !self.is_active(line)).collect()
     }
 
     /// Whether any slice has work under way.

@@ -153,8 +153,8 @@ impl Course {
         }
     }
 
-    /// The index of a loop that is not unrolled depends on that of the iteration before, a cycle earlier: no iteration, of so many
-    /// `instructions`, issues in less, however wide the processor is.
+    /// The sum of an iteration, or the index of a loop that is not unrolled, depends on that of the iteration before, a cycle earlier:
+    /// no iteration, of so many `instructions`, issues in less, however wide the processor is.
     fn rest_of_a_cycle(&self, thread: &mut Thread<'_>, instructions: u32) {
         if instructions < self.role.width {
             thread.stall(self.role.width - instructions);

@@ -6,22 +6,28 @@
 
 use bench::{Experiment, State};
 use record::Record;
+use units::Bytes;
 
 use super::{Caches, count_median, is_latency_of_pair};
 use crate::fitting::list::List;
 
-/// A list of which a shared cache holds now all, now a part, has a median of more than this many times its least sample.
+/// A list of which a shared cache holds now all, now a part, has a median of more than this many times its least sample,
 const NOW_AND_THEN: f64 = 2.0;
-/// The private caches hold lists up to this share of their size, but for lines of pages that meet in a set: the shared cache has those
-/// again before neighbours push them out.
-const HELD: f64 = 0.75;
+/// or one that is farther than this part of the way from there to what memory takes in the median.
+const FAR_TO_MEMORY: f64 = 0.5;
+/// The private caches hold lists up to this share of their size, whatever threads of others bring in on the same core.
+const HELD: f64 = 0.25;
 
 /// Makes medians count for what lies beyond the private caches, if neighbours push lists out of the shared one at times. Returns a
 /// remark on it.
 pub(super) fn medians_beyond_private_caches(records: &mut [Record], caches: Caches) -> Option<String> {
+    let memory_ns =
+        records.iter().filter(|record| is_of_memory(record)).map(|record| record.median).min_by(f64::total_cmp);
     let pushed_out = |record: &Record| {
         let list = caches.shared_list(record)?;
-        (record.median > NOW_AND_THEN * record.min).then_some((list.extent, record.min, record.median))
+        let (least, median) = (record.min, record.median);
+        let is_far = memory_ns.is_some_and(|memory_ns| median - least > FAR_TO_MEMORY * (memory_ns - least));
+        (median > NOW_AND_THEN * least || is_far).then_some((list.extent, least, median))
     };
     let (extent, least, median) = records.iter().filter_map(pushed_out).min_by_key(|&(extent, ..)| extent)?;
     records.iter_mut().filter(|record| lies_beyond(record, caches)).for_each(count_median);
@@ -32,25 +38,31 @@ pub(super) fn medians_beyond_private_caches(records: &mut [Record], caches: Cach
     ))
 }
 
-/// Whether a record is about memory, a list of which the private caches hold a part at most, or another core's lines.
+/// Whether a record is of loads from memory.
+fn is_of_memory(record: &Record) -> bool {
+    record.experiment == Experiment::LmbenchRead.name() && record.state == State::Uown.name()
+}
+
+/// Whether a record is about memory, a list or stream of which the private caches hold a part at most, or another core's lines.
 fn lies_beyond(record: &Record, caches: Caches) -> bool {
     if is_latency_of_pair(record) {
         return true;
     }
-    let streams = [Experiment::P3Ru, Experiment::P3Rmw];
-    if record.state != State::Uown.name() || streams.iter().any(|stream| record.experiment == stream.name()) {
+    if record.state != State::Uown.name() {
         return false;
     }
-    let exceeds = |list: List| list.extent.0 as f64 > HELD * caches.private.0 as f64;
-    List::of_record(record).is_none() || caches.list(record).is_some_and(exceeds)
+    let exceeds = |extent: Bytes| extent.0 as f64 > HELD * caches.private.0 as f64;
+    let streams = [Experiment::P3Ru, Experiment::P3Rmw];
+    if streams.iter().any(|stream| record.experiment == stream.name()) {
+        return record.conditions.window.is_some_and(exceeds);
+    }
+    List::of_record(record).is_none() || caches.list(record).is_some_and(|list| exceeds(list.extent))
 }
 
 #[cfg(test)]
 mod tests {
-    use bench::{Layout, Plan, Settings, SuiteScope};
-    use units::Bytes;
-
     use super::*;
+    use bench::{Layout, Plan, Settings, SuiteScope};
 
     /// The records of a few plans of the suite `fit`, of one processor and of a pair.
     fn records() -> (Caches, Vec<Record>) {
@@ -90,8 +102,11 @@ mod tests {
         assert!(note.starts_with("lists of 1 MiB, which the shared cache of"), "{note}");
         for (record, quiet) in records.iter().zip(&quiet) {
             let is_private = match caches.list(record) {
-                Some(list) => list.extent <= Bytes(caches.private.0 / 4 * 3),
-                None => List::of_record(record).is_some() || record.experiment == "p3-ru",
+                Some(list) => list.extent <= Bytes(caches.private.0 / 4),
+                None if record.experiment == "p3-ru" => {
+                    record.conditions.window.is_none_or(|array| array < caches.private)
+                }
+                None => List::of_record(record).is_some(),
             };
             let wanted = if is_private { quiet.headline() } else { record.median };
             assert_eq!(record.headline(), wanted, "{}", record.title());
@@ -101,5 +116,19 @@ mod tests {
             all().count() > 0 && all().all(|record| record.headline() == record.median)
         };
         assert!(counted(Experiment::LmbenchRead) && counted(Experiment::BwRead));
+    }
+
+    #[test]
+    fn a_list_whose_median_is_nearer_to_memory_than_to_its_best_is_pushed_out() {
+        let (caches, quiet) = records();
+        let memory_ns = quiet.iter().find(|record| is_of_memory(record)).expect("memory").median;
+        for (part, far) in [(0.4, false), (0.6, true)] {
+            let mut records = quiet.clone();
+            let list = records.iter_mut().find(|record| caches.shared_list(record).is_some()).expect("a list");
+            list.min = 0.6 * memory_ns;
+            list.median = list.min + part * (memory_ns - list.min);
+            assert!(list.median < NOW_AND_THEN * list.min);
+            assert_eq!(medians_beyond_private_caches(&mut records, caches).is_some(), far, "{part}");
+        }
     }
 }

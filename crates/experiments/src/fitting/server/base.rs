@@ -321,8 +321,11 @@ fn lines_under_way(start: &Description, rate: f64, load_ns: Option<f64>) -> Opti
 /// A stream that is not faster than memory by this factor is of an array that others have driven out of the third-level cache.
 const FASTER_THAN_MEMORY: f64 = 1.5;
 
-/// Whether the stream from the third-level cache tells of that cache.
+/// Whether the stream from the third-level cache tells of that cache, and not of what others leave there.
 fn streams_from_third_level(start: &Description, rates: &[Observation]) -> bool {
+    if start.l3_slice.as_ref().is_some_and(|slice| slice.others_mb_per_s > 0) {
+        return false;
+    }
     let line = start.coherent_cache().line.0 as f64;
     let (stream, memory) = (measured(rates, Kind::Stream(3)), measured(rates, Kind::CoreReads(Place::Local)));
     // Bytes a nanosecond are a thousand MB/s.
@@ -337,8 +340,10 @@ fn of_cores(start: &Description, rates: &[Observation]) -> Vec<Rate> {
     let least = if start.prefetch.is_some() { 2.0 } else { 1.0 };
     let mut all = Vec::new();
     if measured(rates, Kind::Stream(2)).is_some() {
-        let interval = start.l2.as_ref().map_or(0, |l2| l2.tag_interval_cycles);
-        all.push(Rate::whole(&[("l2", "tag_interval_cycles")], (1.0, 100.0), interval.max(1), Kind::Stream(2), true));
+        let interval = start.l2.as_ref().map_or(0.0, |l2| l2.tag_interval_cycles).max(1.0);
+        let keys: &[_] = &[("l2", "tag_interval_cycles")];
+        let tunable = Tunable::tenths(keys, (1.0, 100.0), interval, Kind::Stream(2));
+        all.push(Rate { tunable, rises: true, others: &[], again: false });
     }
     let keys: &[_] = &[("processor", "outstanding_misses")];
     let registers = Rate::whole(keys, (least, most), processor.outstanding_misses, reads, true);

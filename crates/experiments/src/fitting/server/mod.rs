@@ -151,11 +151,13 @@ pub fn describe_server(file: &str, computer: &ComputerRow, records: &[Record]) -
     }
     let described = bench.values.described(file)?;
     let third_level = sharing.clone().and_then(|sharing| ThirdLevel::new(tunables, sharing));
-    let others = others::fit(&mut bench, &structure, &lists(records, &structure, &settings), &observed, third_level)?;
+    let lists = lists(records, &structure, &settings);
+    let beside_threads = if crowded { others::fit_private(&mut bench, &structure, &lists)? } else { None };
+    let beside_cores = others::fit(&mut bench, &structure, &lists, &observed, third_level)?;
     room::make(&mut bench.values, &structure, &described, &observed);
     tune_rates(&mut bench, &structure, &observed)?;
     let mut figures = bench.figures(&observed)?;
-    if others.is_some() {
+    if beside_threads.is_some() || beside_cores.is_some() {
         let is_at_rest = |one: &Observation| is_level(one) && (one.kind != Kind::Level(3) || sharing.is_none());
         let levels = observed.partition_point(is_at_rest);
         let at_rest = bench.figures_of(&others::at_rest(&bench.values), &observed[..levels])?;
@@ -165,7 +167,7 @@ pub fn describe_server(file: &str, computer: &ComputerRow, records: &[Record]) -
     let mut notes = notes(&structure, records, &observed, penalty, directory);
     notes.extend(neighbours);
     notes.extend(sharing.as_ref().map(third_level::remark));
-    notes.extend(others);
+    notes.extend(beside_threads.into_iter().chain(beside_cores));
     bench.values.name_defaults(file)?;
     let text = bench.values.text(&heading(&notes));
     let description = machine::parse(file, &text)?.description;

@@ -1,5 +1,6 @@
-//! Lines that others bring into the third-level cache, as cores of the package do that a virtual machine does not have: lists
-//! that the cache would have room for are found in memory then, the longer a walk takes, the more of them.
+//! Lines that others bring into a cache: cores of the package that a virtual machine does not have, into the third-level cache, and threads
+//! of the same core into the second-level one. Lists that the cache would have room for are found beyond it then, the longer a walk
+//! takes, the more of them.
 
 use units::Bytes;
 
@@ -12,12 +13,18 @@ use super::values::Values;
 use super::walks;
 use crate::error::ExperimentError;
 
-const TABLE: &str = "l3_slice";
+const SECOND: &str = "l2";
+const THIRD: &str = "l3_slice";
 const RATE: &str = "others_mb_per_s";
 /// A list is in the cache as long as its latency has come less than this share of the way from there to memory.
 const IN_CACHE: f64 = 0.15;
 /// Lists up to this share of the cache have room in it.
 const HAS_ROOM: f64 = 0.75;
+/// What comes into the second-level cache during the walk of a list that has room there is some such part of it: random replacement loses
+/// a list to little, replacement by age to as much as the list leaves free.
+const OF_PRIVATE: f64 = 1.0 / 16.0;
+/// Lists up to so many times the second-level cache are of lines that it has in part.
+const IN_PART: f64 = 2.0;
 /// The rate lies within this factor of the first estimate, on either side, and is found by so many narrowings of the range.
 const WITHIN: f64 = 8.0;
 const NARROWINGS: usize = 7;
@@ -53,11 +60,9 @@ pub(super) fn fit(
         return Ok(None);
     }
     let by_walks = (squares, std::mem::replace(&mut bench.values, without));
-    // As much as the cache holds comes in during one walk of the first list.
-    let walk_ns = size(first).0 as f64 / first.plan.settings.stride.0 as f64 * first.measured;
-    let mut rate = structure.l3.size.0 as f64 / walk_ns * 1e3;
+    let mut rate = cacheful(first, structure.l3.size);
     for policies in [&[][..], POLICIES, &[]] {
-        rate = with_policies(bench, policies, &compared, rate)?;
+        rate = with_policies(bench, THIRD, policies, &compared, rate)?;
         if let Some(third_level) = &mut third_level {
             third_level.fit(bench)?;
         }
@@ -70,10 +75,44 @@ pub(super) fn fit(
     let words = |size: Bytes| format!("{:.1} MiB", size.0 as f64 / f64::from(1 << 20));
     let (least, whole) = (words(size(first)), words(structure.l3.size));
     let source = format!("calibrated: lists from {least} on, of which memory has a part");
-    bench.values.set(TABLE, RATE, rate.round(), source);
+    bench.values.set(THIRD, RATE, rate.round(), source);
     Ok(Some(format!(
         "of the third-level cache's {whole} lists of {least} find a part only, as if others, such as virtual machines beside \
          this one, brought {:.1} GB/s into it",
+        rate / 1e3
+    )))
+}
+
+/// Fits what others bring into the second-level cache, and the replacement policy with it, unless lists are explained without. Returns
+/// what one should know of it, if there is anything.
+///
+/// # Errors
+/// When the machine cannot be described or simulated.
+pub(super) fn fit_private(
+    bench: &mut Bench<'_>,
+    structure: &Structure,
+    lists: &[Observation],
+) -> Result<Option<String>, ExperimentError> {
+    let cache = structure.l2.size;
+    let part = structure.l1.size.0 + 1..=(IN_PART * cache.0 as f64) as u64;
+    let compared: Vec<Observation> = lists.iter().filter(|list| part.contains(&size(list).0)).cloned().collect();
+    let has_room = compared.iter().filter(|list| size(list).0 as f64 <= HAS_ROOM * cache.0 as f64);
+    let Some(longest) = has_room.max_by_key(|list| size(list)) else { return Ok(None) };
+    let squares = squared_error(bench, &bench.values, &compared)?;
+    if squares < CLOSE * CLOSE * compared.len() as f64 {
+        return Ok(None);
+    }
+    let without = bench.values.clone();
+    let estimate = OF_PRIVATE * cacheful(longest, cache);
+    let rate = with_policies(bench, SECOND, POLICIES, &compared, estimate)?;
+    if squared_error(bench, &bench.values, &compared)? > BETTER * squares {
+        bench.values = without;
+        return Ok(None);
+    }
+    bench.values.set(SECOND, RATE, rate.round(), "calibrated: lists of which the third-level cache has a part");
+    Ok(Some(format!(
+        "lists find less in the second-level cache than it has room for, as if threads of others on the same core brought {:.1} GB/s \
+         into it",
         rate / 1e3
     )))
 }
@@ -82,35 +121,44 @@ fn size(list: &Observation) -> Bytes {
     list.plan.settings.array
 }
 
+/// The rate, in MB/s, at which as much as a `cache` holds comes in during one walk of a list.
+fn cacheful(list: &Observation, cache: Bytes) -> f64 {
+    let walk_ns = size(list).0 as f64 / list.plan.settings.stride.0 as f64 * list.measured;
+    cache.0 as f64 / walk_ns * 1e3
+}
+
 /// `values` of the machine without what others bring in.
 pub(super) fn at_rest(values: &Values) -> Values {
     let mut values = values.clone();
-    values.set(TABLE, RATE, 0, "");
+    values.set(SECOND, RATE, 0, "");
+    values.set(THIRD, RATE, 0, "");
     values
 }
 
-/// Sets the rate, near an `estimate`, and the best of the replacement `policies` if there are any. Returns the rate, in MB/s.
+/// Sets the rate into the cache of `table`, near an `estimate`, and the best of the replacement `policies` if there are any. Returns the
+/// rate, in MB/s.
 fn with_policies(
     bench: &mut Bench<'_>,
+    table: &'static str,
     policies: &[&str],
     compared: &[Observation],
     estimate: f64,
 ) -> Result<f64, ExperimentError> {
     let with = |policy: &&str| {
         let mut values = bench.values.clone();
-        values.set(TABLE, "replacement", policy, "calibrated: nearest to the lists that others leave a part of");
+        values.set(table, "replacement", policy, "calibrated: nearest to the lists that others leave a part of");
         values
     };
     let as_it_is = policies.is_empty().then(|| bench.values.clone());
     let tried: Vec<Values> = policies.iter().map(with).chain(as_it_is).collect();
-    let found = rates(bench, &tried, compared, estimate)?;
+    let found = rates(bench, table, &tried, compared, estimate)?;
     let Some((mut values, Tried { log, .. })) =
         tried.into_iter().zip(found).min_by(|a, b| a.1.squares.total_cmp(&b.1.squares))
     else {
         return Ok(estimate);
     };
     let rate = log.exp();
-    values.set(TABLE, RATE, rate.round(), "");
+    values.set(table, RATE, rate.round(), "");
     bench.values = values;
     Ok(rate)
 }
@@ -158,6 +206,7 @@ impl Range {
 /// When one cannot be described or simulated.
 fn rates(
     bench: &Bench<'_>,
+    table: &'static str,
     machines: &[Values],
     compared: &[Observation],
     estimate: f64,
@@ -165,7 +214,7 @@ fn rates(
     let try_at = |logs: &[f64]| -> Result<Vec<Tried>, ExperimentError> {
         let with = |(values, log): (&Values, &f64)| {
             let mut values = values.clone();
-            values.set(TABLE, RATE, log.exp().round(), "");
+            values.set(table, RATE, log.exp().round(), "");
             values
         };
         let tried: Vec<Values> = machines.iter().cycle().zip(logs).map(with).collect();

@@ -47,7 +47,17 @@ impl Tunable {
         value: Duration,
         decided_by: Kind,
     ) -> Self {
-        Self { keys, unit_ns: 1.0, bounds, whole: false, value: value.as_ns(), decided_by }
+        Self::tenths(keys, bounds, value.as_ns(), decided_by)
+    }
+
+    /// A number of units, each taken for a nanosecond, to a tenth.
+    pub(super) fn tenths(
+        keys: &'static [(&'static str, &'static str)],
+        bounds: (f64, f64),
+        value: f64,
+        decided_by: Kind,
+    ) -> Self {
+        Self { keys, unit_ns: 1.0, bounds, whole: false, value, decided_by }
     }
 
     /// The value as a file spells it.

@@ -3,7 +3,9 @@
 use units::{Bytes, Hertz};
 
 use super::section;
-use crate::description::kind::{Alternatives, Flag, bytes, cache_kib, cache_mib, choice, count, cycles, kib, mhz};
+use crate::description::kind::{
+    Alternatives, Flag, bytes, cache_kib, cache_mib, choice, count, cycles, kib, mean_cycles, mhz,
+};
 
 /// Maximum number of ways of a cache.
 pub const MOST_WAYS: u32 = 32;
@@ -160,8 +162,9 @@ macro_rules! outer_level {
                 hit_cycles: u32 = "hit_cycles", cycles(1, 100);
                 /// Cache bus cycles of a tag check.
                 tag_check_cycles: u32 = "tag_check_cycles", cycles(1, 100);
-                /// Cache bus cycles from one tag check to the next of a pipelined cache; 0: one begins when the last is done.
-                tag_interval_cycles: u32 = "tag_interval_cycles", cycles(0, 100), or 0;
+                /// Cache bus cycles from one tag check to the next of a pipelined cache, in the mean; 0: one begins when the last is
+                /// done.
+                tag_interval_cycles: f64 = "tag_interval_cycles", mean_cycles(0.0, 100.0), or 0.0;
                 /// Cache bus cycles of a store that the level inside passes on, after the tag check.
                 store_cycles: u32 = "store_cycles", cycles(0, 100), or 0;
                 /// Cache bus cycles of a mispredicted way.
@@ -177,6 +180,9 @@ macro_rules! outer_level {
                 /// Whether a store to private data that misses brings its line into this level; else it goes around the caches,
                 /// to memory.
                 allocate_on_private_write_miss: bool = "allocate_on_private_write_miss", Flag, or true;
+                /// Traffic of others into the cache: threads of the same core that are not described, as those of other virtual
+                /// machines. In MB/s; 0 for nothing.
+                others_mb_per_s: u32 = "others_mb_per_s", count(0, 10_000_000), or 0;
             }
         }
     };

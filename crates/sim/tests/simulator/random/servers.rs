@@ -33,12 +33,13 @@ fn servers_survive() {
     let one_node =
         [("server.nodes_per_socket", "1"), ("topology.processors_per_node", "64"), ("memory.controllers", "4")];
     type Case<'c> = (&'c str, &'c [(&'c str, &'c str)], u32);
-    let cases: [Case<'_>; 13] = [
+    let cases: [Case<'_>; 14] = [
         ("xeon-8180-2s", &sub_numa, 80),
         ("xeon-e5-2699v3-2s", &cluster_on_die, 80),
         ("epyc-7702-2s", &one_node, 30),
         ("xeon-8180-2s", &[], 150),
         ("xeon-8180-2s", &tight, 60),
+        ("xeon-8180-2s", &[("l2.others_mb_per_s", "20000"), ("l2.size_mib", "0.0625")], 80),
         ("xeon-8180-2s", &[("home.opportunistic_snoops", "true"), ("home.entries", "0")], 80),
         ("xeon-8180-2s", &[("home.at_slice", "false"), ("home.early_read", "false"), ("home.forwarding", "moesi")], 80),
         ("xeon-e5-2699v3-2s", &[], 150),
