@@ -48,6 +48,11 @@ fn described(machine: &str) -> (Description, Described) {
 /// The same of one core alone, and without what lies farther than its node: the rest stays as the family has it. Lists in random order, up
 /// to `largest`, so many an octave.
 fn described_near(machine: &str, largest: Bytes, areas_per_octave: u32) -> Described {
+    let (computer, records) = measured_near(machine, largest, areas_per_octave);
+    describe_server("mine.toml", &computer, &records).unwrap_or_else(|error| panic!("{machine}: {error}"))
+}
+
+fn measured_near(machine: &str, largest: Bytes, areas_per_octave: u32) -> (ComputerRow, Vec<Record>) {
     let original = experiments::variant::resolve(machine).unwrap_or_else(|error| panic!("{error}")).description;
     let settings = Settings { iterations: 1, array: largest, stride: Bytes(256), ..Settings::simulated() };
     let scope = SuiteScope { largest_area: largest, areas_per_octave, ..SuiteScope::whole(settings) };
@@ -55,8 +60,7 @@ fn described_near(machine: &str, largest: Bytes, areas_per_octave: u32) -> Descr
         let placement = &plan.placement;
         placement.home == NodeId(0) && placement.locals == [CpuId(0)] && placement.remotes.is_empty()
     };
-    let (computer, records) = records(&original, &scope, ListOrder::Random, is_near);
-    describe_server("mine.toml", &computer, &records).unwrap_or_else(|error| panic!("{machine}: {error}"))
+    records(&original, &scope, ListOrder::Random, is_near)
 }
 
 /// The structure is the original's, times agree within 5 %, rates within 10 %, and what the cores of a node read of another socket's
@@ -139,6 +143,27 @@ fn what_others_bring_in_is_recovered() {
     let found = described.description.l3_slice.as_ref().map(|slice| slice.others_mb_per_s);
     assert!(found.is_some_and(|rate| (12_000..33_000).contains(&rate)), "{found:?}: {}", described.text);
     assert!(described.notes.iter().any(|note| note.contains("GB/s into it")), "{:?}", described.notes);
+}
+
+/// Beside neighbours, lists that have room in the second-level cache and are found in the third-level one in part tell what threads of
+/// others bring in.
+#[test]
+fn what_others_bring_into_private_caches_is_recovered() {
+    let machine = "xeon-8180-2s+l2.replacement=random+l2.others_mb_per_s=20000";
+    let (computer, mut records) = measured_near(machine, Bytes::from_mib(4), 2);
+    let of_others = |records: &[Record]| {
+        let described = describe_server("mine.toml", &computer, records).unwrap_or_else(|error| panic!("{error}"));
+        let rate = described.description.l2.as_ref().map_or(0, |l2| l2.others_mb_per_s);
+        (rate, described)
+    };
+    assert_eq!(of_others(&records).0, 0, "without neighbours");
+    // A quick sample among slow ones tells of neighbours.
+    let list = records.iter_mut().find(|record| record.conditions.window == Some(Bytes::from_mib(4))).expect("a list");
+    list.min = list.median / 2.1;
+    let (rate, described) = of_others(&records);
+    // The least samples here have lines of others, too, so that a part of what these cost counts as the caches' own time.
+    assert!((8_000..40_000).contains(&rate), "{rate}: {}", described.text);
+    assert!(described.notes.iter().any(|note| note.contains("threads of others")), "{:?}", described.notes);
 }
 
 /// Pages whose frames meet in sets leave lines out of a cache that they would fit in, as a policy does: the two are told apart together.
