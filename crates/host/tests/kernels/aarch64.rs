@@ -98,19 +98,15 @@ fn prefetching_kernels_prefetch_each_element_once() {
 }
 
 #[test]
-fn kernels_of_compiled_code_are_not_unrolled() {
-    for (operation, step) in [
-        (Operation::ReadUse, texts(["ldr x12, [x1]", "add x9, x9, x12"])),
-        (Operation::ReadModifyWrite, texts(["ldr d0, [x1]", "fmul d0, d0, d0", "fsub d0, d0, d31", "str d0, [x1]"])),
-    ] {
-        let listing = listing(operation, 64, &NEW);
-        listing.check(1, 1, 0, |_| step.clone());
-        let mut looped = step.clone();
-        looped.extend(texts(["add x1, x1, x5", "subs x2, x2, #0x1"]));
-        let at =
-            listing.timed().windows(looped.len()).position(|window| window == looped).expect("index and count follow");
-        assert!(listing.timed()[at + looped.len()].starts_with("b.ne"), "a branch ends the loop");
-    }
+fn one_sum_is_unrolled_and_what_reads_and_writes_is_not() {
+    let sum = texts(["ldr x12, [x1]", "add x9, x9, x12", "add x1, x1, x5"]);
+    listing(Operation::ReadUse, 64, &NEW).check(8, 1, 0, |_| sum.clone());
+    let step = texts(["ldr d0, [x1]", "fmul d0, d0, d0", "fsub d0, d0, d31", "str d0, [x1]"]);
+    let listing = listing(Operation::ReadModifyWrite, 64, &NEW);
+    listing.check(1, 1, 0, |_| step.clone());
+    let looped = [step, texts(["add x1, x1, x5", "subs x2, x2, #0x1"])].concat();
+    let at = listing.timed().windows(looped.len()).position(|window| window == looped).expect("index and count follow");
+    assert!(listing.timed()[at + looped.len()].starts_with("b.ne"), "a branch ends the loop");
 }
 
 #[test]
