@@ -65,7 +65,8 @@ pub enum Kernel {
     /// Elements are windows, visited at random: each double word is read and written back with its sign changed (Seidl
     /// 1997, listing 1). A step is one window, as large as the stride.
     SignChange,
-    /// Read-use: add up the elements in one sum, with the loop overhead of compiled code (P3 diagram).
+    /// Read-use: add up the elements in one sum (P3 diagram). A simulated loop has the overhead of compiled code at each element; that of
+    /// this computer is unrolled, lest it measure branches.
     ReadUse,
     /// Read-modify-write: `a[i] = a[i] * a[i] - c` with the loop overhead of compiled code (P3 diagram).
     ReadModifyWrite,

@@ -71,7 +71,7 @@ fn group(operation: Operation) -> u32 {
     }
 }
 
-/// Whether the loop looks at the stop flag; the loops of compiled code do not.
+/// Whether the loop looks at the stop flag; the loops of P3 diagrams do not.
 fn looks_at_stop(operation: Operation) -> bool {
     !matches!(operation, Operation::ReadUse | Operation::ReadModifyWrite)
 }

@@ -63,9 +63,9 @@ impl Hierarchy {
         self.levels.entry
     }
 
-    /// The set of a line in `level`, and the lines that it has.
-    pub fn set_and_ways(&self, level: usize, line: u64) -> (usize, usize) {
-        self.caches[level].set_and_ways(line)
+    /// The cache of `level`.
+    pub fn cache(&mut self, level: usize) -> &mut Cache {
+        &mut self.caches[level]
     }
 
     /// Whether the outermost level is the only holder.

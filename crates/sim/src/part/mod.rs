@@ -24,7 +24,7 @@ pub use dram::{Dram, DramTiming, Wake, spread};
 pub use hierarchy::{Held, Hierarchy, Place};
 pub use levels::{LevelSpec, Levels};
 pub use miss_counters::{MissCounters, MissCountersSpec};
-pub use others::{LINE_OF_OTHERS, Others, is_of_others};
+pub use others::{Others, is_of_others};
 pub use prefetcher::{Prefetcher, PrefetcherSpec, Reference};
 pub use reference_counters::{ReferenceCounters, ReferenceCountersSpec};
 pub use refresh::Refresh;

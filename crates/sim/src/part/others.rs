@@ -1,6 +1,7 @@
 //! Lines of others in a cache: cores of the package that are not simulated, or threads of the same core, such as those of other virtual
 //! machines. Their lines take places in all sets alike, at random times at a mean rate, and are replaced as any others are; nothing else
-//! is simulated of them. A set is brought up to date when it is next looked at.
+//! is simulated of them. A set is brought up to date when a request, or in a private cache an access of the processor, next looks for a
+//! line in it.
 
 use protocol::{CopyState, Version};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -10,7 +11,7 @@ use units::{Bytes, Duration, LineAddr, Time};
 use super::{Cache, Slot};
 
 /// Number of any line of others, which no memory has. A tag has room for it.
-pub const LINE_OF_OTHERS: u64 = 1 << 50;
+const LINE: u64 = 1 << 50;
 
 /// The lines of others in one cache.
 #[derive(Debug)]
@@ -37,6 +38,10 @@ impl Others {
         if before == Time::ZERO {
             return ways;
         }
+        // Another attempt at the same time draws no number.
+        if before == now {
+            return 0;
+        }
         let mean = now.since(before).0 as f64 / self.interval.0 as f64;
         // Arrivals of a Poisson process: the exponential times between them are products of uniform numbers.
         let (mut left, mut count) = (f64::exp(-mean.min(500.0)), 0);
@@ -59,14 +64,19 @@ impl Others {
         random: &mut Xoshiro256PlusPlus,
     ) -> Option<LineAddr> {
         let (slot, victim) = tags.make_room(line.0, reserved, random)?;
-        tags.place(slot, LINE_OF_OTHERS, CopyState::SHARED, Version::default());
+        Self::occupy(tags, slot);
         victim.map(|victim| LineAddr(victim.line)).filter(|&victim| !is_of_others(victim))
+    }
+
+    /// One of them takes an empty slot.
+    pub fn occupy(tags: &mut Cache, slot: Slot) {
+        tags.place(slot, LINE, CopyState::SHARED, Version::default());
     }
 }
 
 /// Whether a line is one of others.
 pub const fn is_of_others(line: LineAddr) -> bool {
-    line.0 == LINE_OF_OTHERS
+    line.0 == LINE
 }
 
 /// A number above zero, and not above one.

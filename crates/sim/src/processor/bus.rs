@@ -37,7 +37,7 @@ impl CacheBus {
     }
 
     /// Occupies the bus from `start` on by a tag check of `level` and by what takes `longer`. Intervals between tag checks are whole
-    /// cycles, their mean is that of the level.
+    /// cycles; their mean is that of the level where accesses start at each edge of its clock.
     pub fn hold(&mut self, start: Time, level: &LevelTiming, longer: Duration) {
         let mut interval = level.tag_interval;
         self.owed += level.tag_interval_part;

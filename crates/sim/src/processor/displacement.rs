@@ -1,10 +1,9 @@
 //! Lines that come into the caches, and lines that leave them.
 
-use protocol::{CopyState, Version};
 use units::{Bytes, LineAddr, Time};
 
 use super::{Miss, PostKind, Processor, ProcessorTiming, Wait};
-use crate::part::{CachedCopy, LINE_OF_OTHERS, Others, Place, Victim, is_of_others};
+use crate::part::{CachedCopy, Others, Place, Victim, is_of_others};
 
 /// The lines of others in the outermost cache of a processor, if there are any.
 pub(super) fn others(timing: &ProcessorTiming) -> Option<Others> {
@@ -25,15 +24,16 @@ impl Processor {
     pub(super) fn let_others_in(&mut self, line: LineAddr) {
         let level = self.timing.outermost;
         let Some(others) = &mut self.others else { return };
-        let left = others.came(self.caches.set_and_ways(level, line.0), self.time, &mut self.random);
+        let left = others.came(self.caches.cache(level).set_and_ways(line.0), self.time, &mut self.random);
         for _ in 0..left {
             let Some(place) = self.make_room(level, line) else { break };
-            self.caches.place(place, LINE_OF_OTHERS, CopyState::SHARED, Version::default());
+            Others::occupy(self.caches.cache(level), place.slot);
         }
         self.evict_displaced(self.time);
     }
 
-    /// Requires room for another evicted line. An access that moves lines between levels may exceed it by their number.
+    /// Requires room for another evicted line. An access that moves lines between levels may exceed it by their number, and lines of others
+    /// by those that they displace.
     ///
     /// # Errors
     /// The writeback to wait for.

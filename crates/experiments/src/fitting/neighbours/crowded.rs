@@ -8,15 +8,15 @@ use bench::{Experiment, State};
 use record::Record;
 use units::Bytes;
 
-use super::{Caches, count_median, is_latency_of_pair};
+use super::{Caches, HELD, count_median, is_latency_of_pair};
 use crate::fitting::list::List;
 
-/// A list of which a shared cache holds now all, now a part, has a median of more than this many times its least sample,
+/// A list of which a shared cache holds now all, now a part, has a median of more than this many times its least sample.
 const NOW_AND_THEN: f64 = 2.0;
-/// or one that is farther than this part of the way from there to what memory takes in the median.
+/// So has one whose median is farther than this part of the way from its least sample to what memory takes,
 const FAR_TO_MEMORY: f64 = 0.5;
-/// The private caches hold lists up to this share of their size, whatever threads of others bring in on the same core.
-const HELD: f64 = 0.25;
+/// if memory takes this many times the least sample: nearer ones tell nothing apart.
+const MEMORY_IS_FAR: f64 = 1.5;
 
 /// Makes medians count for what lies beyond the private caches, if neighbours push lists out of the shared one at times. Returns a
 /// remark on it.
@@ -26,14 +26,16 @@ pub(super) fn medians_beyond_private_caches(records: &mut [Record], caches: Cach
     let pushed_out = |record: &Record| {
         let list = caches.shared_list(record)?;
         let (least, median) = (record.min, record.median);
-        let is_far = memory_ns.is_some_and(|memory_ns| median - least > FAR_TO_MEMORY * (memory_ns - least));
+        let is_far = memory_ns.is_some_and(|memory_ns| {
+            memory_ns > MEMORY_IS_FAR * least && median - least > FAR_TO_MEMORY * (memory_ns - least)
+        });
         (median > NOW_AND_THEN * least || is_far).then_some((list.extent, least, median))
     };
     let (extent, least, median) = records.iter().filter_map(pushed_out).min_by_key(|&(extent, ..)| extent)?;
     records.iter_mut().filter(|record| lies_beyond(record, caches)).for_each(count_median);
     Some(format!(
         "lists of {extent}, which the shared cache of {} has room for, take {least:.1} ns at best and {median:.1} at the median, as if others \
-         pushed them out: medians count beyond the private caches",
+         pushed them out: medians count for all that a private cache may lack",
         caches.shared
     ))
 }

@@ -5,10 +5,7 @@
 
 use record::Record;
 
-use super::{Caches, count_median};
-
-/// Private caches hold lists up to this share of their size wherever their pages lie.
-const HELD: f64 = 0.25;
+use super::{Caches, HELD, count_median};
 
 /// Makes medians count for lists that exceed the first level, and of which the private caches hold all.
 pub(super) fn medians_of_held_lists(records: &mut [Record], caches: Caches) {

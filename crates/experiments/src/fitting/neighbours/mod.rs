@@ -14,6 +14,9 @@ use units::Bytes;
 
 use super::list::List;
 
+/// A private cache holds lists up to this share of its size, wherever their pages lie and whatever threads of others bring in beside them.
+const HELD: f64 = 0.25;
+
 /// The caches of a core: what it has for itself, and what it shares.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Caches {

@@ -348,7 +348,9 @@ fn of_cores(start: &Description, rates: &[Observation]) -> Vec<Rate> {
     let keys: &[_] = &[("processor", "outstanding_misses")];
     let registers = Rate::whole(keys, (least, most), processor.outstanding_misses, reads, true);
     // What DRAM does to one core's reads is known less well than the third-level cache.
-    all.push(Rate { others: &[Kind::CoreReads(Place::OtherSocket), Kind::CoreTriad, Kind::Stream(3)], ..registers });
+    let streams = streams_from_third_level(start, rates);
+    let all_three: &[_] = &[Kind::CoreReads(Place::OtherSocket), Kind::CoreTriad, Kind::Stream(3)];
+    all.push(Rate { others: if streams { all_three } else { &all_three[..2] }, ..registers });
     if let Some(prefetch) = &start.prefetch {
         all.push(Rate::whole(&[("prefetch", "degree")], (1.0, most), prefetch.degree, reads, true));
     }
@@ -360,7 +362,7 @@ fn of_cores(start: &Description, rates: &[Observation]) -> Vec<Rate> {
         let ahead = Rate::whole(&[("prefetch", "degree")], (1.0, most), prefetch.degree, reads, true);
         all.push(Rate { again: true, others: &[Kind::CoreTriad], ..ahead });
     }
-    if let Some(slice) = start.l3_slice.as_ref().filter(|_| streams_from_third_level(start, rates)) {
+    if let Some(slice) = start.l3_slice.as_ref().filter(|_| streams) {
         let keys: &[_] = &[("l3_slice", "occupancy_cycles")];
         let occupancy = Rate::whole(keys, (1.0, 100.0), slice.occupancy_cycles.max(1), Kind::Stream(3), true);
         all.push(Rate { others: &[Kind::NodeReads(Place::Local), Kind::NodeTriad], ..occupancy });

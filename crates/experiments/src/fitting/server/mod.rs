@@ -158,10 +158,14 @@ pub fn describe_server(file: &str, computer: &ComputerRow, records: &[Record]) -
     tune_rates(&mut bench, &structure, &observed)?;
     let mut figures = bench.figures(&observed)?;
     if beside_threads.is_some() || beside_cores.is_some() {
-        let is_at_rest = |one: &Observation| is_level(one) && (one.kind != Kind::Level(3) || sharing.is_none());
-        let levels = observed.partition_point(is_at_rest);
-        let at_rest = bench.figures_of(&others::at_rest(&bench.values), &observed[..levels])?;
-        figures[..levels].copy_from_slice(&at_rest);
+        let is_at_rest = |one: &Observation| match one.kind {
+            Kind::Level(3) => sharing.is_none(),
+            kind => kind == Kind::Translation || is_level(one),
+        };
+        let (places, resting): (Vec<usize>, Vec<Observation>) =
+            observed.iter().cloned().enumerate().filter(|(_, one)| is_at_rest(one)).unzip();
+        let at_rest = bench.figures_of(&others::at_rest(&bench.values), &resting)?;
+        places.into_iter().zip(at_rest).for_each(|(place, figure)| figures[place] = figure);
     }
     let compared: Vec<Comparison> = observed.iter().zip(&figures).map(|(one, &figure)| compare(one, figure)).collect();
     let mut notes = notes(&structure, records, &observed, penalty, directory);

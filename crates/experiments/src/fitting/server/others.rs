@@ -20,8 +20,8 @@ const RATE: &str = "others_mb_per_s";
 const IN_CACHE: f64 = 0.15;
 /// Lists up to this share of the cache have room in it.
 const HAS_ROOM: f64 = 0.75;
-/// What comes into the second-level cache during the walk of a list that has room there is some such part of it: random replacement loses
-/// a list to little, replacement by age to as much as the list leaves free.
+/// Others bring some such part of the second-level cache's size into it during the walk of a list that has room there: random replacement
+/// loses a list to little, replacement by age to as much as the list leaves free.
 const OF_PRIVATE: f64 = 1.0 / 16.0;
 /// Lists up to so many times the second-level cache are of lines that it has in part.
 const IN_PART: f64 = 2.0;
@@ -84,7 +84,7 @@ pub(super) fn fit(
 }
 
 /// Fits what others bring into the second-level cache, and the replacement policy with it, unless lists are explained without. Returns
-/// what one should know of it, if there is anything.
+/// what one should know of it, if there is anything. Lists so short have fewer pages than there are translations: no walk delays them.
 ///
 /// # Errors
 /// When the machine cannot be described or simulated.

@@ -44,6 +44,7 @@ fn combinations() -> Vec<(&'static str, String)> {
     let neither = format!("{long}inclusion = \"neither\"");
     let through = "write = \"through\"";
     let around = "write = \"through\"\nallocate_on_write_miss = false";
+    let others = "others_mb_per_s = 200000";
     let gives_up = format!("{around}\nkeep_on_write_hit = false");
     vec![
         ("one level", ONE.to_owned()),
@@ -73,6 +74,10 @@ fn combinations() -> Vec<(&'static str, String)> {
         ("stream", prefetch("stream", 4)),
         ("one level, next line", ONE.to_owned() + &prefetch("next-line", 0)),
         ("exclusive, stream", l1(&exclusive) + &prefetch("stream", 4)),
+        ("others", l2(others)),
+        ("others, exclusive", l1(&exclusive) + &l2(others)),
+        ("others in the third", THIRD.to_owned() + others),
+        ("others in the third, all exclusive", l1(&exclusive) + &l2("inclusion = \"exclusive\"") + THIRD + others),
         ("three levels, blocking, stride", blocking.to_owned() + THIRD + &prefetch("stride", 4)),
     ]
 }
