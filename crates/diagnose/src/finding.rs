@@ -2,7 +2,7 @@
 
 use record::Evidence;
 use serde::{Deserialize, Serialize};
-use units::{CpuId, NodeId};
+use units::{CpuId, NodeId, counted};
 
 /// The classes of faults.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -126,8 +126,11 @@ impl Trial {
     /// The trial in words.
     pub fn describe(&self) -> String {
         match self {
+            Self::Place(pages) if pages.len() == 1 => "1 page placed on the node that uses it".to_owned(),
             Self::Place(pages) => format!("{} pages placed on the nodes that use them", pages.len()),
-            Self::Separate(words) => format!("{} padded per-thread parts placed on their users' nodes", words.len()),
+            Self::Separate(words) => {
+                format!("{} placed on their users' nodes", counted(words.len() as u64, "padded per-thread part"))
+            }
             Self::Machine(key, value) => format!("{key} = {value}"),
             Self::System(word) => format!("+{word}"),
             Self::Pin => "threads pinned".to_owned(),

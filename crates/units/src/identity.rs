@@ -118,6 +118,11 @@ impl VirtualAddr {
     }
 }
 
+/// A number of things in words, of which one is a `name`: `1 page`, `2 pages`.
+pub fn counted(number: u64, name: &str) -> String {
+    format!("{number} {name}{}", if number == 1 { "" } else { "s" })
+}
+
 /// Prints ascending numbers as Linux does: `0-3,8`.
 pub fn ranges(numbers: impl IntoIterator<Item = impl Into<usize>>) -> String {
     let mut ranges: Vec<(usize, usize)> = Vec::new();

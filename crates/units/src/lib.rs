@@ -4,6 +4,6 @@ mod identity;
 mod quantity;
 
 pub use identity::{
-    ChannelId, CpuId, LineAddr, LinkId, NodeId, PageAddr, PhysicalAddr, Port, RouterId, VirtualAddr, ranges,
+    ChannelId, CpuId, LineAddr, LinkId, NodeId, PageAddr, PhysicalAddr, Port, RouterId, VirtualAddr, counted, ranges,
 };
 pub use quantity::{Bandwidth, Bytes, Duration, Hertz, Length, Time};

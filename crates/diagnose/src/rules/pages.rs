@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
-use units::{CpuId, NodeId};
+use units::{CpuId, NodeId, counted};
 
 use crate::survey::{LineUse, Survey};
 use crate::{Apart, Class, Finding, Trial};
@@ -117,8 +117,10 @@ fn findings(survey: &Survey<'_>, object: Option<usize>, seen: Seen) -> Vec<Findi
             cost_unknown: false,
             bound: None,
             evidence: format!(
-                "{} pages of {name} are each used by up to {} nodes, but each line mostly by one node",
-                seen.shared_pages, seen.most_nodes
+                "{} of {name} {} used by up to {} nodes, but each line mostly by one node",
+                counted(seen.shared_pages as u64, "page"),
+                if seen.shared_pages == 1 { "is" } else { "are each" },
+                seen.most_nodes
             ),
             remedy: format!(
                 "lay out {name} so that the data of each thread fill whole pages, and let that thread touch them first"
@@ -143,21 +145,20 @@ fn misplaced(survey: &Survey<'_>, object: Option<usize>, pages: &[(u64, NodeId, 
     let crowded = homes.iter().find(|(_, of)| **of > TOGETHER * lost).map(|(node, _)| *node);
     let crowded = crowded.filter(|_| users.len() >= CROWD);
     let toucher = pages.iter().filter_map(|(page, ..)| survey.run.page_at(*page)?.toucher).count();
-    let touched = if toucher > 0 { format!("; {toucher} of them were placed by first touch") } else { String::new() };
+    let (are, them, all_are) = if pages.len() == 1 { ("is", "it", "is") } else { ("are", "them", "are all") };
+    let touched = match toucher {
+        0 => String::new(),
+        1 if pages.len() == 1 => "; it was placed by first touch".to_owned(),
+        1 => "; one of them was placed by first touch".to_owned(),
+        several => format!("; {several} of them were placed by first touch"),
+    };
+    let these = counted(pages.len() as u64, "page");
     let (class, evidence) = match crowded {
         Some(node) => (
             Class::NodeFalseSharing,
-            format!(
-                "{} pages of {name}, used by {} nodes, are all on node {}{touched}",
-                pages.len(),
-                users.len(),
-                node.0
-            ),
+            format!("{these} of {name}, used by {} nodes, {all_are} on node {}{touched}", users.len(), node.0),
         ),
-        None => (
-            Class::Misplaced,
-            format!("{} pages of {name} are not on the node that uses them most{touched}", pages.len()),
-        ),
+        None => (Class::Misplaced, format!("{these} of {name} {are} not on the node that uses {them} most{touched}")),
     };
     Finding {
         class,

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use units::NodeId;
+use units::{NodeId, counted};
 
 use crate::survey::Survey;
 use crate::{Class, Finding, Trial};
@@ -72,17 +72,19 @@ pub fn misses(survey: &Survey<'_>) -> Vec<Finding> {
 fn finding(survey: &Survey<'_>, object: Option<usize>, word: &'static str, pages: usize, lost: f64) -> Finding {
     let name = survey.name(object);
     let (used, remedy) = match word {
-        REPLICATION => ("several nodes read and none writes", "replicate the pages on their readers' nodes"),
-        MIGRATION => ("one node uses most", "migrate the pages to that node"),
-        _ => ("several nodes read and write", "cache the pages in the nodes' page caches"),
+        REPLICATION => ("several nodes read and none writes", "replicate such pages on their readers' nodes"),
+        MIGRATION => ("one node uses most", "migrate such pages to that node"),
+        _ => ("several nodes read and write", "cache such pages in the nodes' page caches"),
     };
+    let have = if pages == 1 { "has" } else { "have" };
+    let pages = counted(pages as u64, "page");
     Finding {
         class: Class::RepeatedMisses,
         site: survey.worst_site(|loss| loss.stalled_ns.capacity + loss.stalled_ns.conflict),
         cost: survey.share(lost * survey.saved_by_locality()),
         cost_unknown: false,
         bound: None,
-        evidence: format!("{pages} pages of {name} that {used} have repeated remote misses (refetches)"),
+        evidence: format!("{pages} of {name} that {used} {have} repeated remote misses (refetches)"),
         remedy: format!("{remedy}: -m {}+{word}", survey.run.machine),
         trial: Some(Trial::System(word)),
         object: object.map(|_| name),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use units::{CpuId, Duration, Hertz};
+use units::{CpuId, Duration, Hertz, counted};
 
 use crate::clock::TOLERANCE;
 
@@ -104,11 +104,6 @@ impl Interference {
         }
         reasons
     }
-}
-
-/// So many of them, as one says it.
-fn counted(number: u64, name: &str) -> String {
-    format!("{number} {name}{}", if number == 1 { "" } else { "s" })
 }
 
 impl fmt::Display for Reason {
