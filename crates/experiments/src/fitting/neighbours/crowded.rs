@@ -13,9 +13,9 @@ use crate::fitting::list::List;
 
 /// A list of which a shared cache holds now all, now a part, has a median of more than this many times its least sample.
 const NOW_AND_THEN: f64 = 2.0;
-/// So has one whose median is farther than this part of the way from its least sample to what memory takes,
+/// The median of such a list may also lie farther than this part of the way from its least sample to what memory takes.
 const FAR_TO_MEMORY: f64 = 0.5;
-/// if memory takes this many times the least sample: nearer ones tell nothing apart.
+/// Memory takes at least so many times the least sample where that part of the way tells anything.
 const MEMORY_IS_FAR: f64 = 1.5;
 
 /// Makes medians count for what lies beyond the private caches, if neighbours push lists out of the shared one at times. Returns a
@@ -63,8 +63,9 @@ fn lies_beyond(record: &Record, caches: Caches) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use bench::{Layout, Plan, Settings, SuiteScope};
+
+    use super::*;
 
     /// The records of a few plans of the suite `fit`, of one processor and of a pair.
     fn records() -> (Caches, Vec<Record>) {
