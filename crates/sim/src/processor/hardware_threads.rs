@@ -14,7 +14,7 @@ use super::ledger::Ledger;
 use super::spinning::Spin;
 use super::values::Values;
 use super::window::Window;
-use super::{Miss, MissId, Processor, Wait};
+use super::{MissId, Processor, Wait};
 use crate::account::{Cause, Charge, MeasuredPart, ProcessorCounters};
 use crate::part::WriteBuffer;
 
@@ -146,15 +146,16 @@ impl Processor {
         }
     }
 
-    /// Whether accesses of the active thread wait for a miss.
-    pub(super) fn awaits(&self, miss: &Miss) -> bool {
-        miss.awaited_by & self.threads.active_bit() != 0
+    /// Acts on each hardware thread of this core, as the active one.
+    fn for_each_thread(&mut self, act: impl FnMut(&mut Self)) {
+        self.for_threads(u8::MAX, act);
     }
 
-    /// Acts on each hardware thread of this core, as the active one.
-    pub(super) fn for_each_thread(&mut self, mut act: impl FnMut(&mut Self)) {
+    /// Acts on each hardware thread of a set, a bit for each on this core, as the active one.
+    #[inline]
+    pub(super) fn for_threads(&mut self, set: u8, mut act: impl FnMut(&mut Self)) {
         let active = self.threads.active;
-        for thread in 0..self.threads.parked.len().max(1) {
+        for thread in (0..self.threads.parked.len().max(1)).filter(|thread| set >> thread & 1 != 0) {
             self.make_active(thread);
             act(self);
         }

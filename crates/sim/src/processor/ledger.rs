@@ -180,11 +180,7 @@ impl Processor {
         self.report_completion(miss);
         self.ledger.note_served(id, miss.charge());
         if self.threads.are_several() {
-            self.for_each_thread(|processor| {
-                if processor.awaits(miss) {
-                    processor.ledger.note_served(id, miss.charge());
-                }
-            });
+            self.for_threads(miss.awaited_by, |processor| processor.ledger.note_served(id, miss.charge()));
         }
     }
 

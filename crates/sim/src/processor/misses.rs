@@ -366,9 +366,9 @@ impl Processor {
         miss.value_at = Some(at);
         let stored = !miss.then_store || miss.copy.state.after(Access::Store).is_some();
         let (block, fill_end, service, charge) = (miss.block, miss.fill_end, miss.service, miss.charge());
-        let (outside, writes) = (miss.stays_outside() || miss.around, miss.writes);
+        let (outside, writes, awaited_by) = (miss.stays_outside() || miss.around, miss.writes, miss.awaited_by);
         if self.threads.are_several() {
-            self.for_each_thread(|processor| processor.take_value(id, at, stored, (service, charge)));
+            self.for_threads(awaited_by, |processor| processor.take_value(id, at, stored, (service, charge)));
         } else {
             self.take_value(id, at, stored, (service, charge));
         }
