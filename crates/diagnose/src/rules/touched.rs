@@ -16,6 +16,9 @@ use crate::{Class, Finding};
 const PAGES: usize = 64;
 /// One thread has touched an object if it has touched this much of it.
 const NEARLY_ALL: f64 = 0.9;
+/// Other nodes use an object if they were seen at one of so many of the pages that were seen to be used again: of two nodes that use all
+/// of it alike, each is first at half of the pages that fault again, and now and then at fewer.
+const ONE_OF: usize = 4;
 
 /// First and later users of an object's pages, as faults show them.
 #[derive(Default)]
@@ -98,7 +101,7 @@ fn finding(survey: &Survey<'_>, name: &str, seen: &Seen) -> Option<Finding> {
         )
     } else if pages >= PAGES
         && *most as f64 > NEARLY_ALL * pages as f64
-        && (seen.used < PAGES || 2 * seen.shared > seen.used)
+        && (seen.used < PAGES || ONE_OF * seen.shared > seen.used)
     {
         format!(
             "{most} of {pages} pages of {name} were first touched by {} and are on its node; {threads} threads on \
@@ -186,6 +189,17 @@ mod tests {
             let by = |loss: LineLoss| users.iter().map(move |&user| LineLoss { cpu: CpuId(user), ..loss });
             run.losses = losses.into_iter().flat_map(by).collect();
             assert_eq!(placement(&Survey::new(&run)).len(), found, "{users:?}");
+        }
+    }
+
+    /// A page that faults again tells of the one user that came first.
+    #[test]
+    fn pages_at_some_of_which_another_node_was_first_are_told_and_those_with_few_strangers_are_not() {
+        for (strangers, found) in [(40, 1), (30, 1), (20, 0), (0, 0)] {
+            let mut run = run(true);
+            let own = |(page, loss): (usize, &mut LineLoss)| loss.cpu = CpuId(u16::from(page < strangers));
+            run.losses.iter_mut().enumerate().for_each(own);
+            assert_eq!(placement(&Survey::new(&run)).len(), found, "{strangers} of 100");
         }
     }
 

@@ -240,7 +240,7 @@ fn measurement(console: &Console) {
     assert!(record["median"].as_f64().is_some_and(|median| median > 0.0), "{record}");
 }
 
-/// Memory that one thread touched first and threads of three nodes use is told of, with the kernel's own samples.
+/// Memory that one thread touched first and threads of two other nodes use is told of, with the kernel's own samples.
 fn diagnosis(console: &Console) {
     console.says("diagnose status", &["exit status: 0"]);
     let found = console.records("diagnose {");
