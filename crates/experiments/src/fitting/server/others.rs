@@ -25,9 +25,13 @@ const HAS_ROOM: f64 = 0.75;
 const OF_PRIVATE: f64 = 1.0 / 16.0;
 /// Lists up to so many times the second-level cache are of lines that it has in part.
 const IN_PART: f64 = 2.0;
-/// The rate lies within this factor of the first estimate, on either side, and is found by so many narrowings of the range.
-const WITHIN: f64 = 8.0;
-const NARROWINGS: usize = 7;
+/// Searches for a rate of which little is known; for one known but roughly, to choose a policy by; and for that of the chosen policy.
+const WIDE: Search = Search { within: 8.0, narrowings: 7 };
+const FIRST: Search = Search { within: 8.0, narrowings: 4 };
+const NEXT: Search = Search { within: 4.0, narrowings: 5 };
+const LAST: Search = Search { within: 4.0, narrowings: 6 };
+/// Policies that are still tried after the first narrowing: those that are nearest by then.
+const IN_THE_RACE: usize = 2;
 /// What is left of a range that is narrowed: the golden section, with which one of two places tried is tried in the next range, too.
 const GOLDEN: f64 = 0.618_033_988_749_895;
 /// Lists within this share of what was measured need nothing more to explain them.
@@ -61,8 +65,8 @@ pub(super) fn fit(
     }
     let by_walks = (squares, std::mem::replace(&mut bench.values, without));
     let mut rate = cacheful(first, structure.l3.size);
-    for policies in [&[][..], POLICIES, &[]] {
-        rate = with_policies(bench, THIRD, policies, &compared, rate)?;
+    for (policies, search) in [(&[][..], FIRST), (POLICIES, NEXT), (&[], LAST)] {
+        rate = with_policies(bench, THIRD, policies, &compared, (rate, search))?;
         if let Some(third_level) = &mut third_level {
             third_level.fit(bench)?;
         }
@@ -104,7 +108,7 @@ pub(super) fn fit_private(
     }
     let without = bench.values.clone();
     let estimate = OF_PRIVATE * cacheful(longest, cache);
-    let rate = with_policies(bench, SECOND, POLICIES, &compared, estimate)?;
+    let rate = with_policies(bench, SECOND, POLICIES, &compared, (estimate, WIDE))?;
     if squared_error(bench, &bench.values, &compared)? > BETTER * squares {
         bench.values = without;
         return Ok(None);
@@ -135,14 +139,14 @@ pub(super) fn at_rest(values: &Values) -> Values {
     values
 }
 
-/// Sets the rate into the cache of `table`, near an `estimate`, and the best of the replacement `policies` if there are any. Returns the
-/// rate, in MB/s.
+/// Sets the rate into the cache of `table`, searched for near an estimate, and the best of the replacement `policies` if there are any.
+/// Returns the rate, in MB/s.
 fn with_policies(
     bench: &mut Bench<'_>,
     table: &'static str,
     policies: &[&str],
     compared: &[Observation],
-    estimate: f64,
+    (estimate, search): (f64, Search),
 ) -> Result<f64, ExperimentError> {
     let with = |policy: &&str| {
         let mut values = bench.values.clone();
@@ -151,10 +155,7 @@ fn with_policies(
     };
     let as_it_is = policies.is_empty().then(|| bench.values.clone());
     let tried: Vec<Values> = policies.iter().map(with).chain(as_it_is).collect();
-    let found = rates(bench, table, &tried, compared, estimate)?;
-    let Some((mut values, Tried { log, .. })) =
-        tried.into_iter().zip(found).min_by(|a, b| a.1.squares.total_cmp(&b.1.squares))
-    else {
+    let Some((mut values, Tried { log, .. })) = search.run(bench, table, tried, compared, estimate)? else {
         return Ok(estimate);
     };
     let rate = log.exp();
@@ -199,40 +200,57 @@ impl Range {
     }
 }
 
-/// For each of `machines`, the rate near an `estimate`, in MB/s, with which all lists come nearest to what was measured. All machines are
-/// tried beside each other.
-///
-/// # Errors
-/// When one cannot be described or simulated.
-fn rates(
-    bench: &Bench<'_>,
-    table: &'static str,
-    machines: &[Values],
-    compared: &[Observation],
-    estimate: f64,
-) -> Result<Vec<Tried>, ExperimentError> {
-    let try_at = |logs: &[f64]| -> Result<Vec<Tried>, ExperimentError> {
-        let with = |(values, log): (&Values, &f64)| {
-            let mut values = values.clone();
-            values.set(table, RATE, log.exp().round(), "");
-            values
+/// A search for a rate: it lies within this factor of an estimate, on either side, and is found by so many narrowings of the range.
+#[derive(Clone, Copy, Debug)]
+struct Search {
+    within: f64,
+    narrowings: usize,
+}
+
+impl Search {
+    /// The machine of `machines`, and the rate near an `estimate`, in MB/s, with which all lists come nearest to what was measured. All
+    /// machines are tried beside each other, and the best of them go on.
+    ///
+    /// # Errors
+    /// When one cannot be described or simulated.
+    fn run(
+        self,
+        bench: &Bench<'_>,
+        table: &'static str,
+        machines: Vec<Values>,
+        compared: &[Observation],
+        estimate: f64,
+    ) -> Result<Option<(Values, Tried)>, ExperimentError> {
+        let try_at = |tried: &[(&Values, f64)]| -> Result<Vec<Tried>, ExperimentError> {
+            let with = |&(values, log): &(&Values, f64)| {
+                let mut values = values.clone();
+                values.set(table, RATE, log.exp().round(), "");
+                values
+            };
+            let with_rates: Vec<Values> = tried.iter().map(with).collect();
+            let squares = squared_errors(bench, &with_rates, compared)?;
+            Ok(tried.iter().zip(squares).map(|(&(_, log), squares)| Tried { log, squares }).collect())
         };
-        let tried: Vec<Values> = machines.iter().cycle().zip(logs).map(with).collect();
-        let squares = squared_errors(bench, &tried, compared)?;
-        Ok(logs.iter().zip(squares).map(|(&log, squares)| Tried { log, squares }).collect())
-    };
-    let ends = ((estimate / WITHIN).ln(), (estimate * WITHIN).ln());
-    let first = [false, true].map(|upper| vec![Range::place(ends, upper); machines.len()]).concat();
-    let first = try_at(&first)?;
-    let (lower, upper) = first.split_at(machines.len());
-    let mut ranges: Vec<Range> =
-        lower.iter().zip(upper).map(|(&lower, &upper)| Range { ends, tried: (lower, upper) }).collect();
-    for _ in 0..NARROWINGS {
-        let (left, logs): (Vec<_>, Vec<f64>) = ranges.iter().map(Range::narrowed).unzip();
-        for ((range, ends), new) in ranges.iter_mut().zip(left).zip(try_at(&logs)?) {
-            let tried = if range.is_below() { (new, range.tried.0) } else { (range.tried.1, new) };
-            *range = Range { ends, tried };
+        let ends = ((estimate / self.within).ln(), (estimate * self.within).ln());
+        let places = [false, true].map(|upper| Range::place(ends, upper));
+        let first: Vec<(&Values, f64)> = machines.iter().flat_map(|values| places.map(|log| (values, log))).collect();
+        let tried = try_at(&first)?;
+        let ranges = tried.chunks_exact(2).map(|tried| Range { ends, tried: (tried[0], tried[1]) });
+        let mut racing: Vec<(Values, Range)> = machines.iter().cloned().zip(ranges).collect();
+        for narrowing in 0..self.narrowings {
+            if narrowing == 1 {
+                racing.sort_by(|(_, a), (_, b)| a.best().squares.total_cmp(&b.best().squares));
+                racing.truncate(IN_THE_RACE);
+            }
+            let narrowed: Vec<_> = racing.iter().map(|(_, range)| range.narrowed()).collect();
+            let next: Vec<_> = racing.iter().zip(&narrowed).map(|((values, _), &(_, log))| (values, log)).collect();
+            let new = try_at(&next)?;
+            for ((_, range), ((ends, _), new)) in racing.iter_mut().zip(narrowed.into_iter().zip(new)) {
+                let tried = if range.is_below() { (new, range.tried.0) } else { (range.tried.1, new) };
+                *range = Range { ends, tried };
+            }
         }
+        let best = racing.into_iter().map(|(values, range)| (values, range.best()));
+        Ok(best.min_by(|(_, a), (_, b)| a.squares.total_cmp(&b.squares)))
     }
-    Ok(ranges.iter().map(Range::best).collect())
 }
