@@ -140,8 +140,9 @@ fn core_clusters_with_other_constants_are_recovered() {
 #[test]
 fn what_others_bring_in_is_recovered() {
     let (_, described) = described("xeon-8180-2s+l3_slice.replacement=random+l3_slice.others_mb_per_s=20000");
-    let found = described.description.l3_slice.as_ref().map(|slice| slice.others_mb_per_s);
-    assert!(found.is_some_and(|rate| (12_000..33_000).contains(&rate)), "{found:?}: {}", described.text);
+    let slice = described.description.l3_slice.as_ref().expect("a server");
+    assert!((12_000..33_000).contains(&slice.others_mb_per_s), "{}", described.text);
+    assert_eq!(slice.replacement, Replacement::Random, "{}", described.text);
     assert!(described.notes.iter().any(|note| note.contains("GB/s into it")), "{:?}", described.notes);
 }
 
@@ -166,6 +167,7 @@ fn what_others_bring_into_private_caches_is_recovered() {
     let (rate, described) = of_others(&records);
     // The least samples here have lines of others, too, so that a part of what these cost counts as the caches' own time.
     assert!((8_000..40_000).contains(&rate), "{rate}: {}", described.text);
+    assert_eq!(described.description.l2.as_ref().map(|l2| l2.replacement), Some(Replacement::Random));
     assert!(described.notes.iter().any(|note| note.contains("threads of others")), "{:?}", described.notes);
 }
 

@@ -25,12 +25,12 @@ pub use level::{CacheLevel, CachePort, MOST_CACHE_LEVELS};
 pub use spec::{
     BanksSpec, BusSpec, ClusterSpec, ControllerKind, ControllerSpec, CrossbarSpec, DeviceCache, DirectorySpec,
     DomainTopology, DoubleMeshSpec, Fill, Forwarding, Frames, HandlerSpec, HomeKind, HomeSpec, HubSpec, HypercubeSpec,
-    IdealNetworkSpec, IdealProtocol, Inclusion, L1PortSpec, L1Spec, L2Spec, L3Spec, LatencySpec, LinkSpec, MOST_MISSES,
-    MOST_PROCESSORS, MOST_SOCKETS, MOST_TRANSLATIONS, MOST_VIRTUAL_CHANNELS, MOST_WAYS, MagicSpec, MemoryLinkSpec,
-    MemorySpec, MeshSpec, MissCountersSpec, OnDieNetwork, OsSpec, PageCacheSpec, PassTransmission, PlacementKind,
-    PrefetchKind, PrefetchSpec, ProcessorModel, ProcessorSpec, Refill, Replacement, RingSpec, RouterBypass, RouterSpec,
-    SchedulerSpec, SciRingSpec, SciSpec, ServerSpec, SliceKind, SliceSpec, SocketLinkSpec, SysadSpec, ThreadOrder,
-    TlbSpec, TopologyKind, TopologySpec, WritePolicy,
+    IdealNetworkSpec, IdealProtocol, Inclusion, L1PortSpec, L1Spec, L2Spec, L3Spec, LatencySpec, LinkSpec,
+    MOST_HARDWARE_THREADS, MOST_MISSES, MOST_OTHERS_MB_PER_S, MOST_PROCESSORS, MOST_SOCKETS, MOST_TRANSLATIONS,
+    MOST_VIRTUAL_CHANNELS, MOST_WAYS, MagicSpec, MemoryLinkSpec, MemorySpec, MeshSpec, MissCountersSpec, OnDieNetwork,
+    OsSpec, PageCacheSpec, PassTransmission, PlacementKind, PrefetchKind, PrefetchSpec, ProcessorModel, ProcessorSpec,
+    Refill, Replacement, RingSpec, RouterBypass, RouterSpec, SchedulerSpec, SciRingSpec, SciSpec, ServerSpec,
+    SliceKind, SliceSpec, SocketLinkSpec, SysadSpec, ThreadOrder, TlbSpec, TopologyKind, TopologySpec, WritePolicy,
 };
 
 use check::{Conflict, check};

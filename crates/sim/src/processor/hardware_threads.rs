@@ -8,6 +8,7 @@
 //! Issue slots go to whichever thread has instructions. Where several have some, they take turns: the slots that others have already
 //! been given ahead of a thread's clock delay it by as many slots as it takes itself, at most, for each of them.
 
+use machine::description::MOST_HARDWARE_THREADS;
 use units::{CpuId, Duration, Time, VirtualAddr};
 
 use super::ledger::Ledger;
@@ -17,6 +18,9 @@ use super::window::Window;
 use super::{MissId, Processor, Wait};
 use crate::account::{Cause, Charge, MeasuredPart, ProcessorCounters};
 use crate::part::WriteBuffer;
+
+// A set of the threads of a core has a byte.
+const _: () = assert!(MOST_HARDWARE_THREADS <= u8::BITS);
 
 /// The state of a hardware thread that is not the active one of its core.
 #[derive(Debug)]
@@ -146,12 +150,7 @@ impl Processor {
         }
     }
 
-    /// Acts on each hardware thread of this core, as the active one.
-    fn for_each_thread(&mut self, act: impl FnMut(&mut Self)) {
-        self.for_threads(u8::MAX, act);
-    }
-
-    /// Acts on each hardware thread of a set, a bit for each on this core, as the active one.
+    /// Acts on each hardware thread of a set, which has a bit for each of the core, as the active one.
     #[inline]
     pub(super) fn for_threads(&mut self, set: u8, mut act: impl FnMut(&mut Self)) {
         let active = self.threads.active;
@@ -204,7 +203,7 @@ impl Processor {
             self.threads.running = running;
             let (window, buffer) = ((self.timing.window / running).max(1), self.timing.write_buffer / running as usize);
             let buffer = buffer.max(self.timing.write_buffer.min(1));
-            self.for_each_thread(|processor| {
+            self.for_threads(u8::MAX, |processor| {
                 processor.window.resize(window);
                 processor.stores.resize(buffer);
             });

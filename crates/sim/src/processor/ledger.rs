@@ -178,9 +178,10 @@ impl Processor {
             self.counters.private_misses[usize::from(miss.writes)] += u64::from(miss.private);
         }
         self.report_completion(miss);
-        self.ledger.note_served(id, miss.charge());
         if self.threads.are_several() {
             self.for_threads(miss.awaited_by, |processor| processor.ledger.note_served(id, miss.charge()));
+        } else {
+            self.ledger.note_served(id, miss.charge());
         }
     }
 

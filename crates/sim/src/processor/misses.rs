@@ -65,7 +65,8 @@ pub struct Miss {
     pub(super) trapped: bool,
     /// Whether its access is one to private data.
     pub(super) private: bool,
-    /// The hardware thread of the core whose access opened it, and the set of those whose accesses wait for it.
+    /// The hardware thread of the core whose access opened it, and the set of those whose accesses wait for it, a bit each: no other takes
+    /// its value.
     pub(super) opener: u8,
     pub(super) awaited_by: u8,
     /// Whether its store goes around the caches, to memory.

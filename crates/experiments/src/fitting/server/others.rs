@@ -2,6 +2,7 @@
 //! of the same core into the second-level one. Lists that the cache would have room for are found beyond it then, the longer a walk
 //! takes, the more of them.
 
+use machine::description::MOST_OTHERS_MB_PER_S;
 use units::Bytes;
 
 use super::choices::{BETTER, POLICIES, squared_error, squared_errors};
@@ -25,13 +26,18 @@ const HAS_ROOM: f64 = 0.75;
 const OF_PRIVATE: f64 = 1.0 / 16.0;
 /// Lists up to so many times the second-level cache are of lines that it has in part.
 const IN_PART: f64 = 2.0;
-/// Searches for a rate of which little is known; for one known but roughly, to choose a policy by; and for that of the chosen policy.
-const WIDE: Search = Search { within: 8.0, narrowings: 7 };
-const FIRST: Search = Search { within: 8.0, narrowings: 4 };
-const NEXT: Search = Search { within: 4.0, narrowings: 5 };
-const LAST: Search = Search { within: 4.0, narrowings: 6 };
-/// Policies that are still tried after the first narrowing: those that are nearest by then.
-const IN_THE_RACE: usize = 2;
+/// The search for a rate and a policy of which little is known: rates of policies differ by much.
+const WIDE: Search = Search { within: 8.0, narrowings: 7, of_all: 3 };
+/// The search for a rate of which little is known, coarse, for the next one begins there.
+const FIRST: Search = Search { within: 8.0, narrowings: 4, of_all: 0 };
+/// The search for the policy, near that rate.
+const NEXT: Search = Search { within: 4.0, narrowings: 5, of_all: 1 };
+/// The search for the rate of the chosen policy.
+const LAST: Search = Search { within: 4.0, narrowings: 6, of_all: 0 };
+/// Policies whose rates are searched for to the end: the best of those that have been tried until then.
+const TO_THE_END: usize = 2;
+/// The greatest rate that a description takes, in MB/s.
+const MOST_RATE: f64 = MOST_OTHERS_MB_PER_S as f64;
 /// What is left of a range that is narrowed: the golden section, with which one of two places tried is tried in the next range, too.
 const GOLDEN: f64 = 0.618_033_988_749_895;
 /// Lists within this share of what was measured need nothing more to explain them.
@@ -66,7 +72,7 @@ pub(super) fn fit(
     let by_walks = (squares, std::mem::replace(&mut bench.values, without));
     let mut rate = cacheful(first, structure.l3.size);
     for (policies, search) in [(&[][..], FIRST), (POLICIES, NEXT), (&[], LAST)] {
-        rate = with_policies(bench, THIRD, policies, &compared, (rate, search))?;
+        rate = with_policies(bench, THIRD, policies, &compared, rate, search)?;
         if let Some(third_level) = &mut third_level {
             third_level.fit(bench)?;
         }
@@ -108,7 +114,7 @@ pub(super) fn fit_private(
     }
     let without = bench.values.clone();
     let estimate = OF_PRIVATE * cacheful(longest, cache);
-    let rate = with_policies(bench, SECOND, POLICIES, &compared, (estimate, WIDE))?;
+    let rate = with_policies(bench, SECOND, POLICIES, &compared, estimate, WIDE)?;
     if squared_error(bench, &bench.values, &compared)? > BETTER * squares {
         bench.values = without;
         return Ok(None);
@@ -146,7 +152,8 @@ fn with_policies(
     table: &'static str,
     policies: &[&str],
     compared: &[Observation],
-    (estimate, search): (f64, Search),
+    estimate: f64,
+    search: Search,
 ) -> Result<f64, ExperimentError> {
     let with = |policy: &&str| {
         let mut values = bench.values.clone();
@@ -158,7 +165,7 @@ fn with_policies(
     let Some((mut values, Tried { log, .. })) = search.run(bench, table, tried, compared, estimate)? else {
         return Ok(estimate);
     };
-    let rate = log.exp();
+    let rate = log.exp().min(MOST_RATE);
     values.set(table, RATE, rate.round(), "");
     bench.values = values;
     Ok(rate)
@@ -200,16 +207,18 @@ impl Range {
     }
 }
 
-/// A search for a rate: it lies within this factor of an estimate, on either side, and is found by so many narrowings of the range.
+/// A search for a rate that lies within this factor of an estimate, on either side, by so many narrowings of the range. Machines that are
+/// farther off than others are tried no more after so many of these.
 #[derive(Clone, Copy, Debug)]
 struct Search {
     within: f64,
     narrowings: usize,
+    of_all: usize,
 }
 
 impl Search {
-    /// The machine of `machines`, and the rate near an `estimate`, in MB/s, with which all lists come nearest to what was measured. All
-    /// machines are tried beside each other, and the best of them go on.
+    /// The machine of `machines` and the rate, near an `estimate` in MB/s, with which all lists come nearest to what was measured; `None`
+    /// without machines. All machines are tried beside each other.
     ///
     /// # Errors
     /// When one cannot be described or simulated.
@@ -224,7 +233,7 @@ impl Search {
         let try_at = |tried: &[(&Values, f64)]| -> Result<Vec<Tried>, ExperimentError> {
             let with = |&(values, log): &(&Values, f64)| {
                 let mut values = values.clone();
-                values.set(table, RATE, log.exp().round(), "");
+                values.set(table, RATE, log.exp().round().min(MOST_RATE), "");
                 values
             };
             let with_rates: Vec<Values> = tried.iter().map(with).collect();
@@ -236,21 +245,21 @@ impl Search {
         let first: Vec<(&Values, f64)> = machines.iter().flat_map(|values| places.map(|log| (values, log))).collect();
         let tried = try_at(&first)?;
         let ranges = tried.chunks_exact(2).map(|tried| Range { ends, tried: (tried[0], tried[1]) });
-        let mut racing: Vec<(Values, Range)> = machines.iter().cloned().zip(ranges).collect();
+        let mut searched: Vec<(Values, Range)> = machines.into_iter().zip(ranges).collect();
         for narrowing in 0..self.narrowings {
-            if narrowing == 1 {
-                racing.sort_by(|(_, a), (_, b)| a.best().squares.total_cmp(&b.best().squares));
-                racing.truncate(IN_THE_RACE);
+            if narrowing == self.of_all {
+                searched.sort_by(|(_, a), (_, b)| a.best().squares.total_cmp(&b.best().squares));
+                searched.truncate(TO_THE_END);
             }
-            let narrowed: Vec<_> = racing.iter().map(|(_, range)| range.narrowed()).collect();
-            let next: Vec<_> = racing.iter().zip(&narrowed).map(|((values, _), &(_, log))| (values, log)).collect();
+            let narrowed: Vec<_> = searched.iter().map(|(_, range)| range.narrowed()).collect();
+            let next: Vec<_> = searched.iter().zip(&narrowed).map(|((values, _), &(_, log))| (values, log)).collect();
             let new = try_at(&next)?;
-            for ((_, range), ((ends, _), new)) in racing.iter_mut().zip(narrowed.into_iter().zip(new)) {
+            for ((_, range), ((ends, _), new)) in searched.iter_mut().zip(narrowed.into_iter().zip(new)) {
                 let tried = if range.is_below() { (new, range.tried.0) } else { (range.tried.1, new) };
                 *range = Range { ends, tried };
             }
         }
-        let best = racing.into_iter().map(|(values, range)| (values, range.best()));
+        let best = searched.into_iter().map(|(values, range)| (values, range.best()));
         Ok(best.min_by(|(_, a), (_, b)| a.squares.total_cmp(&b.squares)))
     }
 }

@@ -67,7 +67,8 @@ impl Emulator {
     fn command(&self, machine: &[String], archive: &Path, words: &str) -> Command {
         let mut command = Command::new(QEMU);
         // One thread for all processors, so that a kernel that waits for another processor does not wait for a thread of the host.
-        // Processors of other vendors, as QEMU makes them, have no SMT siblings; this model's caches, the smallest, have the shortest lists.
+        // Processors of other vendors, as QEMU makes them, have no SMT siblings.
+        // The caches of this model are small, so that the lists of a fit are short.
         command.args(["-accel", "tcg,thread=single", "-cpu", "EPYC,vendor=GenuineIntel", "-nodefaults", "-no-reboot"]);
         command.args(["-display", "none", "-serial", "stdio"]).args(machine);
         command.arg("-kernel").arg(&self.kernel).arg("-initrd").arg(archive);

@@ -240,14 +240,14 @@ fn measurement(console: &Console) {
     assert!(record["median"].as_f64().is_some_and(|median| median > 0.0), "{record}");
 }
 
-/// Memory that one thread touched first and threads of two other nodes use is told of, with the kernel's own samples.
+/// Memory that one thread touched first and threads of two other nodes use is told of.
 fn diagnosis(console: &Console) {
     console.says("diagnose status", &["exit status: 0"]);
     let found = console.records("diagnose {");
     let misplaced = found.iter().find(|finding| finding["class"] == "misplaced data");
     let evidence = misplaced.and_then(|finding| finding["evidence"].as_str()).unwrap_or_default();
     assert!(
-        evidence.contains("first touched by") || evidence.contains("used only from other nodes"),
+        evidence.contains("first touched by") || evidence.contains("only other nodes were seen"),
         "{found:?}; {}",
         console.text
     );

@@ -11,6 +11,8 @@ use crate::description::kind::{
 pub const MOST_WAYS: u32 = 32;
 /// Maximum number of lines that a prefetcher proposes at once: as many as there can be miss registers.
 const MOST_PREFETCHES: u32 = super::MOST_MISSES;
+/// Maximum rate, in MB/s, at which processors that are not described bring lines into a cache.
+pub const MOST_OTHERS_MB_PER_S: u32 = 10_000_000;
 /// Maximum number of strides or streams of a prefetcher.
 const MOST_STREAMS: u32 = 64;
 
@@ -182,7 +184,7 @@ macro_rules! outer_level {
                 allocate_on_private_write_miss: bool = "allocate_on_private_write_miss", Flag, or true;
                 /// Traffic of others into the cache: threads of the same core that are not described, as those of other virtual
                 /// machines. In MB/s; 0 for nothing.
-                others_mb_per_s: u32 = "others_mb_per_s", count(0, 10_000_000), or 0;
+                others_mb_per_s: u32 = "others_mb_per_s", count(0, MOST_OTHERS_MB_PER_S), or 0;
             }
         }
     };

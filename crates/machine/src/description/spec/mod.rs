@@ -18,8 +18,8 @@ use super::DescriptionError;
 use super::layer::{KeyRule, Resolver, Writer};
 
 pub use bus::{BanksSpec, BusSpec};
-pub use cache::{Fill, Inclusion, L1PortSpec, L1Spec, L2Spec, L3Spec, MOST_WAYS, Replacement, WritePolicy};
-pub use cache::{PrefetchKind, PrefetchSpec};
+pub use cache::{Fill, Inclusion, L1PortSpec, L1Spec, L2Spec, L3Spec, Replacement, WritePolicy};
+pub use cache::{MOST_OTHERS_MB_PER_S, MOST_WAYS, PrefetchKind, PrefetchSpec};
 pub use cluster::{ClusterSpec, DeviceCache, MissCountersSpec, PageCacheSpec};
 pub use controller::{ControllerKind, ControllerSpec, DirectorySpec, HandlerSpec, HubSpec, IdealProtocol, MagicSpec};
 pub use latency::LatencySpec;
@@ -28,7 +28,7 @@ pub use network::{
     MeshSpec, RingSpec, RouterBypass, RouterSpec, TopologyKind, TopologySpec,
 };
 pub use node::{Frames, MemorySpec, ProcessorModel, ProcessorSpec, Refill, SysadSpec, TlbSpec};
-pub use node::{MOST_MISSES, MOST_TRANSLATIONS};
+pub use node::{MOST_HARDWARE_THREADS, MOST_MISSES, MOST_TRANSLATIONS};
 pub use os::{DomainTopology, OsSpec, PlacementKind, ThreadOrder};
 pub use scheduler::SchedulerSpec;
 pub use sci::{PassTransmission, SciRingSpec, SciSpec};

@@ -15,7 +15,7 @@ const MOST_WALKERS: u32 = 16;
 pub const MOST_BUFFERED_STORES: u32 = 256;
 
 /// Maximum number of hardware threads of a core.
-const MOST_HARDWARE_THREADS: u32 = 8;
+pub const MOST_HARDWARE_THREADS: u32 = 8;
 
 /// The processor of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,7 +2,7 @@
 
 use units::{Bytes, Duration, Hertz};
 
-use super::{cache::Replacement, section};
+use super::{MOST_OTHERS_MB_PER_S, cache::Replacement, section};
 use crate::description::kind::{Alternatives, Flag, Texts, cache_kib, choice, count, cycles, mhz, ns};
 
 /// Maximum number of sockets of a server.
@@ -158,7 +158,7 @@ section! {
         trackers: u32 = "trackers", count(1, 4096);
         /// Traffic of others into all slices that the cores of a cluster share: cores of the package that are not described, as
         /// those of other virtual machines on it. In MB/s; 0 for nothing.
-        others_mb_per_s: u32 = "others_mb_per_s", count(0, 10_000_000), or 0;
+        others_mb_per_s: u32 = "others_mb_per_s", count(0, MOST_OTHERS_MB_PER_S), or 0;
     }
 }
 
