@@ -15,6 +15,7 @@ mod layout;
 mod observed;
 mod others;
 mod room;
+mod search;
 mod structure;
 mod third_level;
 mod tuning;

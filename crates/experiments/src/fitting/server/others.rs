@@ -7,6 +7,7 @@ use units::Bytes;
 
 use super::choices::{BETTER, POLICIES, squared_error, squared_errors};
 use super::observed::{Kind, Observation, Place, measured};
+use super::search::Search;
 use super::structure::Structure;
 use super::third_level::ThirdLevel;
 use super::tuning::Bench;
@@ -34,12 +35,8 @@ const FIRST: Search = Search { within: 8.0, narrowings: 4, of_all: 0 };
 const NEXT: Search = Search { within: 4.0, narrowings: 5, of_all: 1 };
 /// The search for the rate of the chosen policy.
 const LAST: Search = Search { within: 4.0, narrowings: 6, of_all: 0 };
-/// Policies whose rates are searched for to the end: the best of those that have been tried until then.
-const TO_THE_END: usize = 2;
 /// The greatest rate that a description takes, in MB/s.
 const MOST_RATE: f64 = MOST_OTHERS_MB_PER_S as f64;
-/// What is left of a range that is narrowed: the golden section, with which one of two places tried is tried in the next range, too.
-const GOLDEN: f64 = 0.618_033_988_749_895;
 /// Lists within this share of what was measured need nothing more to explain them.
 const CLOSE: f64 = 0.04;
 
@@ -162,104 +159,17 @@ fn with_policies(
     };
     let as_it_is = policies.is_empty().then(|| bench.values.clone());
     let tried: Vec<Values> = policies.iter().map(with).chain(as_it_is).collect();
-    let Some((mut values, Tried { log, .. })) = search.run(bench, table, tried, compared, estimate)? else {
-        return Ok(estimate);
-    };
-    let rate = log.exp().min(MOST_RATE);
+    let found = search.run(tried, estimate, |tried| {
+        let with = |&(values, rate): &(&Values, f64)| {
+            let mut values = values.clone();
+            values.set(table, RATE, rate.round().min(MOST_RATE), "");
+            values
+        };
+        squared_errors(bench, &tried.iter().map(with).collect::<Vec<_>>(), compared)
+    })?;
+    let Some((mut values, rate)) = found else { return Ok(estimate) };
+    let rate = rate.min(MOST_RATE);
     values.set(table, RATE, rate.round(), "");
     bench.values = values;
     Ok(rate)
-}
-
-/// A rate, by its logarithm, and the squares by which the lists differ with it.
-#[derive(Clone, Copy, Debug)]
-struct Tried {
-    log: f64,
-    squares: f64,
-}
-
-/// A range of rates, by their logarithms, and what was tried in it, the lower one first.
-#[derive(Clone, Copy, Debug)]
-struct Range {
-    ends: (f64, f64),
-    tried: (Tried, Tried),
-}
-
-impl Range {
-    /// The logarithm of the rate in the `upper` place of a range, or in the lower one.
-    fn place((low, high): (f64, f64), upper: bool) -> f64 {
-        if upper { low + GOLDEN * (high - low) } else { high - GOLDEN * (high - low) }
-    }
-
-    fn is_below(&self) -> bool {
-        self.tried.0.squares <= self.tried.1.squares
-    }
-
-    /// The range that is left, and the logarithm of the rate to try in it.
-    fn narrowed(&self) -> ((f64, f64), f64) {
-        let ((low, high), (lower, upper)) = (self.ends, self.tried);
-        let ends = if self.is_below() { (low, upper.log) } else { (lower.log, high) };
-        (ends, Self::place(ends, !self.is_below()))
-    }
-
-    fn best(&self) -> Tried {
-        if self.is_below() { self.tried.0 } else { self.tried.1 }
-    }
-}
-
-/// A search for a rate that lies within this factor of an estimate, on either side, by so many narrowings of the range. Machines that are
-/// farther off than others are tried no more after so many of these.
-#[derive(Clone, Copy, Debug)]
-struct Search {
-    within: f64,
-    narrowings: usize,
-    of_all: usize,
-}
-
-impl Search {
-    /// The machine of `machines` and the rate, near an `estimate` in MB/s, with which all lists come nearest to what was measured; `None`
-    /// without machines. All machines are tried beside each other.
-    ///
-    /// # Errors
-    /// When one cannot be described or simulated.
-    fn run(
-        self,
-        bench: &Bench<'_>,
-        table: &'static str,
-        machines: Vec<Values>,
-        compared: &[Observation],
-        estimate: f64,
-    ) -> Result<Option<(Values, Tried)>, ExperimentError> {
-        let try_at = |tried: &[(&Values, f64)]| -> Result<Vec<Tried>, ExperimentError> {
-            let with = |&(values, log): &(&Values, f64)| {
-                let mut values = values.clone();
-                values.set(table, RATE, log.exp().round().min(MOST_RATE), "");
-                values
-            };
-            let with_rates: Vec<Values> = tried.iter().map(with).collect();
-            let squares = squared_errors(bench, &with_rates, compared)?;
-            Ok(tried.iter().zip(squares).map(|(&(_, log), squares)| Tried { log, squares }).collect())
-        };
-        let ends = ((estimate / self.within).ln(), (estimate * self.within).ln());
-        let places = [false, true].map(|upper| Range::place(ends, upper));
-        let first: Vec<(&Values, f64)> = machines.iter().flat_map(|values| places.map(|log| (values, log))).collect();
-        let tried = try_at(&first)?;
-        let ranges = tried.chunks_exact(2).map(|tried| Range { ends, tried: (tried[0], tried[1]) });
-        let mut searched: Vec<(Values, Range)> = machines.into_iter().zip(ranges).collect();
-        for narrowing in 0..self.narrowings {
-            if narrowing == self.of_all {
-                searched.sort_by(|(_, a), (_, b)| a.best().squares.total_cmp(&b.best().squares));
-                searched.truncate(TO_THE_END);
-            }
-            let narrowed: Vec<_> = searched.iter().map(|(_, range)| range.narrowed()).collect();
-            let next: Vec<_> = searched.iter().zip(&narrowed).map(|((values, _), &(_, log))| (values, log)).collect();
-            let new = try_at(&next)?;
-            for ((_, range), ((ends, _), new)) in searched.iter_mut().zip(narrowed.into_iter().zip(new)) {
-                let tried = if range.is_below() { (new, range.tried.0) } else { (range.tried.1, new) };
-                *range = Range { ends, tried };
-            }
-        }
-        let best = searched.into_iter().map(|(values, range)| (values, range.best()));
-        Ok(best.min_by(|(_, a), (_, b)| a.squares.total_cmp(&b.squares)))
-    }
 }

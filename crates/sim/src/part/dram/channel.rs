@@ -22,25 +22,23 @@ impl Request {
     const fn is_open(&self) -> bool {
         self.ready.0 != Time::MAX.0
     }
-
-    /// Whether it is of the kind that is served now.
-    const fn is_of(&self, turn: Turn) -> bool {
-        match turn {
-            Turn::Any => true,
-            Turn::Reads => self.read.is_some(),
-            Turn::Writes => self.read.is_none(),
-        }
-    }
 }
 
-/// The kind of requests that a channel serves at a time.
+/// The kind of requests that a channel serves at a time, each with a queue of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Turn {
-    Any,
-    /// Reads, while writes are collected.
+    /// Reads, and writes that are not collected.
     Reads,
-    /// Writes, until few are left.
+    /// Collected writes, until few are left.
     Writes,
+}
+
+/// A request that is selected: the queue it is in, its position there, and the time from which it has the wires.
+#[derive(Clone, Copy, Debug)]
+struct Choice {
+    turn: Turn,
+    index: usize,
+    start: Time,
 }
 
 /// The number of a rank's group of banks, as read or as written.
@@ -61,11 +59,9 @@ struct Last {
 pub(super) struct Channel {
     wires: Server,
     banks: Vec<Bank>,
-    /// Requests in the order in which they came.
-    queue: Vec<Request>,
-    /// Writes among them.
-    writes: usize,
-    /// Whether the channel has turned to them.
+    /// By [`Turn`], requests in the order in which they came.
+    queues: [Vec<Request>; 2],
+    /// Whether the channel has turned to collected writes.
     is_writing: bool,
     /// Requests served of the kind that it has turned to.
     served: usize,
@@ -85,8 +81,7 @@ impl Channel {
         Self {
             wires: Server::default(),
             banks: vec![Bank::default(); timing.banks],
-            queue: Vec::new(),
-            writes: 0,
+            queues: [Vec::new(), Vec::new()],
             is_writing: false,
             served: 0,
             last: None,
@@ -110,32 +105,24 @@ impl Channel {
         now: Time,
         timing: &DramTiming,
     ) -> Option<Time> {
-        self.queue.push(Request { place, read, since: at, ready: Time::MAX });
-        if read.is_none() {
-            self.writes += 1;
-        }
-        if !self.turn_to_writes(now, timing)
-            && self.queue.last().is_some_and(|request| request.is_of(self.turn(timing)))
-        {
+        let is_collected = read.is_none() && timing.high_watermark > 1;
+        let turn = if is_collected { Turn::Writes } else { Turn::Reads };
+        self.queues[turn as usize].push(Request { place, read, since: at, ready: Time::MAX });
+        if !self.turn_to_writes(now, timing) && turn == self.turn() {
             self.admit(at, timing);
         }
         self.plan(now, timing)
     }
 
     /// The requests that may be served now.
-    const fn turn(&self, timing: &DramTiming) -> Turn {
-        match (timing.high_watermark <= 1, self.is_writing) {
-            (true, _) => Turn::Any,
-            (false, true) => Turn::Writes,
-            (false, false) => Turn::Reads,
-        }
+    const fn turn(&self) -> Turn {
+        if self.is_writing { Turn::Writes } else { Turn::Reads }
     }
 
-    /// Opens the row of the last request in the queue at `at`, unless its bank has others to serve before.
+    /// Opens the row of the request that came last at `at`, unless its bank has others to serve before.
     fn admit(&mut self, at: Time, timing: &DramTiming) {
-        let Some((&Request { place, .. }, others)) = self.queue.split_last() else { return };
-        let turn = self.turn(timing);
-        let of_bank = others.iter().filter(|other| other.place.bank == place.bank && other.is_of(turn));
+        let Some((&Request { place, .. }, others)) = self.queues[self.turn() as usize].split_last() else { return };
+        let of_bank = others.iter().filter(|other| other.place.bank == place.bank);
         let (mut waiting, mut oldest) = (false, at);
         for other in of_bank {
             waiting = true;
@@ -154,7 +141,8 @@ impl Channel {
     fn open(&mut self, place: Place, at: Time, timing: &DramTiming) {
         let rank = &mut self.ranks[usize::from(place.rank)];
         let ready = self.banks[place.bank as usize].open(place.row, at, rank, timing);
-        for request in self.queue.iter_mut().filter(|request| request.place.bank == place.bank) {
+        let requests = self.queues.iter_mut().flatten();
+        for request in requests.filter(|request| request.place.bank == place.bank) {
             if request.place.row != place.row {
                 request.ready = Time::MAX;
             } else if !request.is_open() {
@@ -166,7 +154,7 @@ impl Channel {
     /// Opens the row of the oldest request to a bank that has nothing to serve otherwise, at `at`. While writes are served, banks
     /// without any have rows opened for reads.
     fn open_next(&mut self, bank: u32, at: Time, timing: &DramTiming) {
-        let turn = self.turn(timing);
+        let turn = self.turn();
         if !self.open_oldest(bank, turn, at, timing) && turn == Turn::Writes {
             self.open_oldest(bank, Turn::Reads, at, timing);
         }
@@ -175,8 +163,8 @@ impl Channel {
     /// Opens the row of the oldest request of a kind to a bank, unless that of another is open. Returns whether there is any.
     fn open_oldest(&mut self, bank: u32, turn: Turn, at: Time, timing: &DramTiming) -> bool {
         let mut next = None;
-        for request in &self.queue {
-            if request.place.bank == bank && request.is_of(turn) {
+        for request in &self.queues[turn as usize] {
+            if request.place.bank == bank {
                 if request.is_open() {
                     return true;
                 }
@@ -191,25 +179,24 @@ impl Channel {
 
     /// Whether the oldest read has waited for long.
     fn is_starving(&self, now: Time, timing: &DramTiming) -> bool {
-        let read = self.queue.iter().find(|request| request.read.is_some());
+        let read = self.queues[Turn::Reads as usize].first();
         read.is_some_and(|read| now.since(read.since) > timing.patience)
     }
 
     /// Turns to writes if enough are collected, and no read has waited for long, unless twice as many are collected and reads have had
     /// their turn. Returns whether it does.
     fn turn_to_writes(&mut self, now: Time, timing: &DramTiming) -> bool {
-        if timing.high_watermark <= 1 || self.is_writing || self.writes < timing.high_watermark {
+        let collected = self.queues[Turn::Writes as usize].len();
+        if self.is_writing || collected < timing.high_watermark {
             return false;
         }
-        let is_due = self.writes >= 2 * timing.high_watermark && self.has_had_turn(timing);
+        let is_due = collected >= 2 * timing.high_watermark && self.has_had_turn(timing);
         if !is_due && self.is_starving(now, timing) {
             return false;
         }
         (self.is_writing, self.served) = (true, 0);
         // Rows that are still open from an earlier turn may have been closed by now.
-        for request in self.queue.iter_mut().filter(|request| request.read.is_none()) {
-            request.ready = Time::MAX;
-        }
+        self.queues[Turn::Writes as usize].iter_mut().for_each(|request| request.ready = Time::MAX);
         self.open_all(now, timing);
         true
     }
@@ -223,8 +210,9 @@ impl Channel {
     /// Turns back to reads if few writes are left, or the oldest read has waited for long and writes have had their turn. Returns whether
     /// it does.
     fn turn_to_reads(&mut self, now: Time, timing: &DramTiming) -> bool {
-        let is_left = self.has_had_turn(timing) && self.is_starving(now, timing);
-        if !self.is_writing || self.writes > timing.low_watermark && !is_left {
+        let is_due = self.has_had_turn(timing) && self.is_starving(now, timing);
+        let left = self.queues[Turn::Writes as usize].len();
+        if !self.is_writing || left > timing.low_watermark && !is_due {
             return false;
         }
         (self.is_writing, self.served) = (false, 0);
@@ -234,10 +222,10 @@ impl Channel {
 
     /// Opens rows in all banks that have something to serve and nothing that is ready.
     fn open_all(&mut self, at: Time, timing: &DramTiming) {
-        let turn = self.turn(timing);
-        for index in 0..self.queue.len() {
-            let request = self.queue[index];
-            if !request.is_open() && request.is_of(turn) {
+        let turn = self.turn() as usize;
+        for index in 0..self.queues[turn].len() {
+            let request = self.queues[turn][index];
+            if !request.is_open() {
                 self.open_next(request.place.bank, at, timing);
             }
         }
@@ -248,36 +236,33 @@ impl Channel {
         now.max(self.wires.free_at())
     }
 
-    /// The request to serve next, and the time at which that starts. When the channel turns to writes, reads whose rows are still open
-    /// go on until the row of a write is.
-    fn choose(&self, now: Time, timing: &DramTiming) -> Option<(usize, Time)> {
-        let next = self.first_of(self.turn(timing), now, timing);
+    /// The request to serve next. When the channel turns to writes, reads whose rows are still open go on until the row of a write is.
+    fn choose(&self, now: Time, timing: &DramTiming) -> Option<Choice> {
+        let next = self.first_of(self.turn(), now, timing);
         if self.is_writing && self.last.is_some_and(|last| !last.is_write) {
             let read = self.first_of(Turn::Reads, now, timing);
             let end = |start: Time| start + timing.read + timing.read_to_write;
-            if read.is_some_and(|(_, read)| next.is_none_or(|(_, write)| end(read) <= write)) {
+            if read.is_some_and(|read| next.is_none_or(|write| end(read.start) <= write.start)) {
                 return read;
             }
         }
         next
     }
 
-    /// The first request of a kind that can have the wires, or the oldest if it has waited for long, and the time at which that starts.
-    fn first_of(&self, turn: Turn, now: Time, timing: &DramTiming) -> Option<(usize, Time)> {
-        let mut best: Option<(usize, Time)> = None;
+    /// The first request of a kind that can have the wires, or the oldest if it has waited for long.
+    fn first_of(&self, turn: Turn, now: Time, timing: &DramTiming) -> Option<Choice> {
+        let mut best: Option<Choice> = None;
         let soonest = self.soonest(now);
-        for (index, request) in self.queue.iter().enumerate() {
-            if !request.is_of(turn) {
-                continue;
-            }
+        for (index, request) in self.queues[turn as usize].iter().enumerate() {
             if request.is_open() {
                 let start = self.start(request, soonest, timing);
-                if best.is_none_or(|(_, first)| start < first) {
-                    best = Some((index, start));
+                let choice = Choice { turn, index, start };
+                if best.is_none_or(|best| start < best.start) {
+                    best = Some(choice);
                 }
                 // The wires wait for it no longer than for another rank.
                 if now.since(request.since) > timing.patience && start <= soonest + timing.rank_switch {
-                    return Some((index, start));
+                    return Some(choice);
                 }
                 // None is sooner, and those that follow have waited for less.
                 if start == soonest {
@@ -313,7 +298,7 @@ impl Channel {
         if self.planned <= self.soonest(now) {
             return None;
         }
-        let (_, next) = self.choose(now, timing)?;
+        let next = self.choose(now, timing)?.start;
         if next < self.planned {
             self.planned = next;
             return Some(next);
@@ -329,18 +314,24 @@ impl Channel {
         }
         self.planned = Time::MAX;
         loop {
-            let (index, start) = self.choose(now, timing)?;
-            if start > now {
-                self.planned = start;
-                return Some(start);
+            let choice = self.choose(now, timing)?;
+            if choice.start > now {
+                self.planned = choice.start;
+                return Some(choice.start);
             }
-            self.issue(index, now, timing, done);
+            self.issue(choice, now, timing, done);
         }
     }
 
-    /// A request has the wires from `now` on.
-    fn issue(&mut self, index: usize, now: Time, timing: &DramTiming, done: &mut Vec<(u32, Time)>) {
-        let Request { place, read, .. } = self.queue.remove(index);
+    /// A request that is selected has the wires from `now` on.
+    fn issue(
+        &mut self,
+        Choice { turn, index, .. }: Choice,
+        now: Time,
+        timing: &DramTiming,
+        done: &mut Vec<(u32, Time)>,
+    ) {
+        let Request { place, read, .. } = self.queues[turn as usize].remove(index);
         let length = if read.is_some() { timing.read } else { timing.write };
         self.wires.reserve(now, Grid::ANY, length);
         let end = now + length;
@@ -354,7 +345,6 @@ impl Channel {
         } else {
             bank.note_write(end, timing);
             self.ranks[usize::from(rank)].readable = end + timing.write_to_read;
-            self.writes -= 1;
         }
         self.served += usize::from(self.is_writing == read.is_none());
         let turns = if read.is_some() { self.turn_to_writes(now, timing) } else { self.turn_to_reads(now, timing) };
