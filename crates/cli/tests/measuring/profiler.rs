@@ -67,7 +67,7 @@ fn bad_input_is_refused_before_anything_starts() {
     refused("sar --runon 8191", &["--runon 8191", "CPUs "]);
     refused("sar --rtprio=0", &["--rtprio", "1 to 99"]);
     refused("run -m flash-4p --rtprio=5 -- fft", &["--rtprio 5", "not applicable to a simulated machine", "--runon"]);
-    refused("sar --event nonsense/x/", &["event nonsense/x/", "accepted: UNIT/EVENT/"]);
+    refused("sar --event nonsense/x/", &["--event nonsense/x/", "accepted: UNIT/EVENT/"]);
     refused("run -- /no/such/program", &["/no/such/program", "cannot be started"]);
     refused("info /no/such/file", &["/no/such/file"]);
     refused("info Cargo.toml", &["Cargo.toml: not a trace", "accepted: "]);

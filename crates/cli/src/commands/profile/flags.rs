@@ -148,7 +148,9 @@ impl SamplerFlags {
         }
         host::children::open_many_files();
         let wanted = Wanted { events: self.event.clone(), descendants };
-        let sources = linux::sources(&files, &inventory, &wanted).map_err(Failure::input)?;
+        // The library's words begin with `event`, as the flag does.
+        let refused = |error: linux::EventError| Failure::input(format!("--{error}"));
+        let sources = linux::sources(&files, &inventory, &wanted).map_err(refused)?;
         Ok((files, inventory, sources))
     }
 
