@@ -1,4 +1,4 @@
-//! A channel of DRAM: its queue, its banks, and the lines on its data wires, one after another.
+//! A channel of DRAM: its queues, its banks, and the lines on its data wires, one after another.
 
 use engine::{Grid, Server};
 use units::{Duration, Time};
@@ -6,7 +6,7 @@ use units::{Duration, Time};
 use super::bank::{Bank, GROUPS, Place, Rank};
 use super::timing::DramTiming;
 
-/// A request in the queue of a channel.
+/// A request in a queue of a channel.
 #[derive(Clone, Copy, Debug)]
 struct Request {
     place: Place,

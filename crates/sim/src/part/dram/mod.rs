@@ -1,11 +1,12 @@
 //! DRAM behind a memory controller that schedules its requests. Consecutive lines lie in different channels ([`spread`]), within each
 //! channel in different groups of banks ([`bank`]), and in one row of each.
 //!
-//! Each channel has a queue ([`channel`]). Banks open rows for the oldest requests, also while lines of other banks are on the wires.
-//! Requests whose rows are open are served in the order in which they can start (first-ready scheduling; Rixner et al. 2000), so that
-//! lines of one rank follow each other without a gap, and lines of an open row before those of another; but one that has waited for
-//! long precedes all of its kind. Writes are collected, and neither merged nor read again meanwhile: from a high watermark of them on, a channel writes until a low one is reached, or a read has
-//! waited for long (write major mode of Intel's memory controllers; Xeon E5-2600 uncore performance monitoring guide, 2.5).
+//! Each channel has queues of reads and of collected writes ([`channel`]). Banks open rows for the oldest requests, also while lines of
+//! other banks are on the wires. Requests whose rows are open are served in the order in which they can start (first-ready scheduling;
+//! Rixner et al. 2000), so that lines of one rank follow each other without a gap, and lines of an open row before those of another; but
+//! one that has waited for long precedes all of its kind. Writes are collected, and neither merged nor read again meanwhile: from a high
+//! watermark of them on, a channel writes until a low one is reached, or a read has waited for long (write major mode of Intel's memory
+//! controllers; Xeon E5-2600 uncore performance monitoring guide, 2.5).
 
 mod activations;
 mod bank;
