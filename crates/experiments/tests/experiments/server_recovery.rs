@@ -139,7 +139,8 @@ fn core_clusters_with_other_constants_are_recovered() {
 /// Lists that have room in the third-level cache, and of which others leave a part there, tell what these bring in.
 #[test]
 fn what_others_bring_in_is_recovered() {
-    let (_, described) = described("xeon-8180-2s+l3_slice.replacement=random+l3_slice.others_mb_per_s=20000");
+    let machine = "xeon-8180-2s+l3_slice.replacement=random+l3_slice.others_mb_per_s=20000";
+    let described = described_near(machine, Bytes::from_mib(4), 2);
     let slice = described.description.l3_slice.as_ref().expect("a server");
     assert!((12_000..33_000).contains(&slice.others_mb_per_s), "{}", described.text);
     assert!(described.notes.iter().any(|note| note.contains("GB/s into it")), "{:?}", described.notes);
