@@ -347,7 +347,7 @@ fn of_cores(start: &Description, rates: &[Observation]) -> Vec<Rate> {
     }
     let keys: &[_] = &[("processor", "outstanding_misses")];
     let registers = Rate::whole(keys, (least, most), processor.outstanding_misses, reads, true);
-    // What DRAM does to one core's reads is known less well than the third-level cache.
+    // Effects of DRAM on one core's reads are known less well than the third-level cache.
     let streams = streams_from_third_level(start, rates);
     let all_three: &[_] = &[Kind::CoreReads(Place::OtherSocket), Kind::CoreTriad, Kind::Stream(3)];
     all.push(Rate { others: if streams { all_three } else { &all_three[..2] }, ..registers });

@@ -3,7 +3,7 @@
 
 /// Machines whose rates are searched for to the end: the best of those that have been tried until then.
 const TO_THE_END: usize = 2;
-/// What is left of a range that is narrowed: the golden section, with which one of two places tried is tried in the next range, too.
+/// The golden section, the share of a range that is left when it is narrowed: one of two places tried is tried in the next range, too.
 const GOLDEN: f64 = 0.618_033_988_749_895;
 
 /// A search for a rate that lies within this factor of an estimate, on either side, by so many narrowings of the range. Machines that are
@@ -108,7 +108,7 @@ mod tests {
         least: f64,
     }
 
-    /// What a search finds, and how many rates it tries at a time.
+    /// The result of a search, and how many rates it tries at a time.
     fn found(search: Search, machines: &[Parabola], estimate: f64) -> (Option<(Parabola, f64)>, Vec<usize>) {
         let mut tried = Vec::new();
         let found = search.run(machines.to_vec(), estimate, |rates| {
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!((failed, tried), (Err("third"), 3));
     }
 
-    /// Of seven narrowings a range is left of which 64 to 1 are 15 %.
+    /// Seven narrowings leave the seventh power of the golden section of a range from 1 to 64, by logarithms: some 15 %.
     #[test]
     fn a_rate_within_the_range_is_found() {
         for rate in (13..790).map(f64::from) {

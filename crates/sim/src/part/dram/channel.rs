@@ -160,7 +160,8 @@ impl Channel {
         }
     }
 
-    /// Opens the row of the oldest request of a kind to a bank, unless that of another is open. Returns whether there is any.
+    /// Opens the row of the oldest request of a kind to a bank, unless that of another is open, which may be served first only where
+    /// requests overtake each other. Returns whether there is any.
     fn open_oldest(&mut self, bank: u32, turn: Turn, at: Time, timing: &DramTiming) -> bool {
         let mut next = None;
         for request in &self.queues[turn as usize] {
@@ -169,6 +170,9 @@ impl Channel {
                     return true;
                 }
                 next = next.or(Some(request.place));
+                if !timing.reorders {
+                    break;
+                }
             }
         }
         if let Some(place) = next {

@@ -132,6 +132,13 @@ fn another_row_waits_for_the_bank_and_lines_of_the_open_one_go_first() {
     let in_order = DramTiming { reorders: false, ..TIMING };
     assert_eq!(reads(in_order, &[SET, OTHER, SET + 4]), [100, 150, 200]);
     assert_eq!(reads(in_order, &[SET, OTHER, SET + 1]), [100, 150, 158], "behind it, though its bank is free");
+    let is_third = |line: &u64| (TIMING.place(*line).bank, TIMING.place(*line).row) == (TIMING.place(SET).bank, 2);
+    let third = (2 * ROWS..3 * ROWS).find(is_third).expect("a row of each bank");
+    assert_eq!(
+        reads(in_order, &[SET, OTHER, third, OTHER]).len(),
+        4,
+        "a row that is open for the last of them waits, too"
+    );
 }
 
 #[test]
