@@ -64,7 +64,7 @@ pub struct RunFlags {
     /// Number of processors, starting with the first [default: all].
     #[arg(long, value_name = "N")]
     cpus: Option<u16>,
-    /// Page placement: planned, first-touch, round-robin, fixed=NODE, mld or mld=RADIUS, each with +migration or
+    /// Page placement: planned, first-touch, round-robin, fixed=NODE, mld or mld=RADIUS, each with +migration and
     /// +replication behind it if wanted.
     #[arg(long, value_name = "POLICY")]
     placement: Option<String>,

@@ -43,7 +43,7 @@ pub struct SimCommand {
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     protocol: Vec<String>,
     /// Page placement: planned (as the program requests), first-touch, round-robin, fixed=NODE, mld (memory locality
-    /// domains) or mld=RADIUS, each with +migration or +replication behind it if wanted.
+    /// domains) or mld=RADIUS, each with +migration and +replication behind it if wanted.
     #[arg(long, value_name = "POLICY", value_delimiter = ',')]
     placement: Vec<String>,
     /// Migrate pages to the node that first touches them in the measured part, for data that one thread initialised.

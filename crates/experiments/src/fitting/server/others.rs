@@ -159,17 +159,16 @@ fn with_policies(
     };
     let as_it_is = policies.is_empty().then(|| bench.values.clone());
     let tried: Vec<Values> = policies.iter().map(with).chain(as_it_is).collect();
+    let at = |values: &Values, rate: f64| {
+        let mut values = values.clone();
+        values.set(table, RATE, rate.round().min(MOST_RATE), "");
+        values
+    };
     let found = search.run(tried, estimate, |tried| {
-        let with = |&(values, rate): &(&Values, f64)| {
-            let mut values = values.clone();
-            values.set(table, RATE, rate.round().min(MOST_RATE), "");
-            values
-        };
-        squared_errors(bench, &tried.iter().map(with).collect::<Vec<_>>(), compared)
+        let machines: Vec<Values> = tried.iter().map(|&(values, rate)| at(values, rate)).collect();
+        squared_errors(bench, &machines, compared)
     })?;
-    let Some((mut values, rate)) = found else { return Ok(estimate) };
-    let rate = rate.min(MOST_RATE);
-    values.set(table, RATE, rate.round(), "");
-    bench.values = values;
-    Ok(rate)
+    let Some((values, rate)) = found else { return Ok(estimate) };
+    bench.values = at(&values, rate);
+    Ok(rate.min(MOST_RATE))
 }

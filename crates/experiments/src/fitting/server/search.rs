@@ -16,8 +16,8 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// The machine of `machines` and the rate near an `estimate` for which `squares_of` is least, which is given machines with rates to
-    /// try beside each other; `None` without machines.
+    /// The machine of `machines`, and its rate near an `estimate`, that come nearest to what was measured; `None` without machines.
+    /// `squares_of` returns how far off machines with rates are, which are tried beside each other.
     ///
     /// # Errors
     /// Those of `squares_of`.
