@@ -34,6 +34,10 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use failure::Failure;
 
+/// The heap, which asks the kernel for huge pages: a simulated machine is some ten megabytes of tags and tables that every event touches anywhere.
+#[global_allocator]
+static HEAP: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Memory performance of cache-coherent NUMA machines, real or simulated: microbenchmarks, profiler, simulator.
 #[derive(Parser, Debug)]
 #[command(
