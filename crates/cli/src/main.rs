@@ -34,7 +34,9 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use failure::Failure;
 
-/// The heap, which asks the kernel for huge pages: a simulated machine is some ten megabytes of tags and tables that every event touches anywhere.
+/// The heap, which asks the kernel for huge pages: a simulated machine is some ten megabytes of tags and tables that every event
+/// touches anywhere.
+#[cfg(not(target_env = "musl"))]
 #[global_allocator]
 static HEAP: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
