@@ -1,6 +1,6 @@
 //! A described machine on which plans are repeated that were measured elsewhere, under the circumstances that they were measured in.
 
-use bench::{ListOrder, Outcome, Plan, SimulatedPlatform};
+use bench::{ListOrder, Outcome, Plan, Settings, SimulatedPlatform};
 use machine::Description;
 use record::Record;
 use units::Bytes;
@@ -32,12 +32,19 @@ impl Circumstances {
     }
 }
 
-/// The cost of a plan's simulation beside that of others: it takes as long as its array is large.
+/// The cost of a plan's simulation beside that of others: it takes as long as what its requesters go through is large. Loops that store
+/// go through caches full of lines before they are timed.
 pub(super) fn cost(plan: &Plan) -> u64 {
-    plan.settings.array.0
+    let Settings { array, stride, lines, .. } = plan.settings;
+    let each = match lines {
+        Some(lines) if !plan.experiment.is_stream() => lines * stride.0,
+        _ => array.0,
+    };
+    each * plan.placement.locals.len() as u64
 }
 
 /// A described machine, with its large pages and without.
+#[derive(Clone, PartialEq)]
 pub(super) struct Repeated {
     large: Description,
     small: Description,

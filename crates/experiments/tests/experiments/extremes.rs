@@ -13,8 +13,9 @@ use sim::Options;
 use workloads::{Settings, Workload};
 
 /// Machines that together read every key, with the tables that are varied: all of them on both controllers, all of FLASH's kinds of
-/// directories, and pages that move; those of the network on other interconnects; and its own on a bus and on a ring.
-const MACHINES: [(&str, &[&str]); 12] = [
+/// directories, and pages that move; those of the network on other interconnects; and its own on a bus, on a ring, on clusters and on
+/// servers.
+const MACHINES: [(&str, &[&str]); 16] = [
     ("origin2000-r12k-300-8p+placement=first-touch+migration+replication+os.migration_threshold=2", EVERY_TABLE),
     ("origin2000-r10k-195-4p+placement=mld", EVERY_TABLE),
     ("flash-8p+hybrid/RAC+placement=fixed=7", EVERY_TABLE),
@@ -30,6 +31,10 @@ const MACHINES: [(&str, &[&str]); 12] = [
     ("origin2000-r10k-195-6p+topology.kind=ideal", NETWORK),
     ("smp-4p", &["bus", "banks", "memory", "l1", "l2", "l3", "processor"]),
     ("sci-ring-4p", &["sci", "sci_ring", "banks", "memory", "l1", "l2", "processor"]),
+    ("dash-8p", &["cluster", "bus", "topology", "double_mesh", "mesh", "banks", "memory", "l1", "l2"]),
+    ("dsm-cluster", &["cluster", "bus", "topology", "l1_port", "os", "ideal_network", "memory", "l1", "l2"]),
+    ("xeon-8180-2s", &["server", "l3_slice", "home", "socket_link", "memory", "prefetch", "tlb", "l2"]),
+    ("xeon-e5-2699v3-2s+cod", &["server", "l3_slice", "home", "socket_link", "ring", "banks", "processor"]),
 ];
 const EVERY_TABLE: &[&str] = &[];
 const NETWORK: &[&str] = &["topology", "router", "link", "ring", "mesh", "crossbar", "ideal_network"];

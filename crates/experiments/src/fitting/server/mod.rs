@@ -11,6 +11,7 @@ mod base;
 mod choices;
 mod classes;
 mod cores;
+mod known;
 mod layout;
 mod observed;
 mod others;
@@ -131,7 +132,7 @@ pub fn describe_server(file: &str, computer: &ComputerRow, records: &[Record]) -
     let penalty = reader_homed_penalty(&observed);
     let directory = base::has_directory(&structure, penalty, &observed);
     let values = base::values(&structure, clock, directory, penalty.is_some());
-    let mut bench = Bench { file, values };
+    let mut bench = Bench::new(file, values);
     let start = bench.values.described(file)?;
     let times: Vec<Observation> = observed.iter().filter(|one| !one.kind.is_overlapped()).cloned().collect();
     let mut tunables = base::times(&structure, &start, &times);

@@ -4,6 +4,7 @@
 use fit::least_squares::damped_step;
 use units::Duration;
 
+use super::known::Known;
 use super::observed::{Kind, Observation};
 use super::tolerance;
 use super::values::Values;
@@ -80,9 +81,14 @@ impl Tunable {
 pub(super) struct Bench<'a> {
     pub(super) file: &'a str,
     pub(super) values: Values,
+    known: Known,
 }
 
-impl Bench<'_> {
+impl<'a> Bench<'a> {
+    pub(super) fn new(file: &'a str, values: Values) -> Self {
+        Self { file, values, known: Known::default() }
+    }
+
     /// The described machine's figure for each observation.
     ///
     /// # Errors
@@ -99,7 +105,8 @@ impl Bench<'_> {
         Ok(self.figures_of_each(std::slice::from_ref(values), observations)?.remove(0))
     }
 
-    /// The same of several machines, whose values are given: all are simulated beside each other, on all cores.
+    /// The same of several machines, whose values are given: those that have not been yet are simulated beside each other, on all
+    /// cores.
     ///
     /// # Errors
     /// When one cannot be described or simulated.
@@ -111,13 +118,22 @@ impl Bench<'_> {
         let described = |values: &Values| Ok(Repeated::new(values.described(self.file)?));
         let described: Vec<Repeated> = machines.iter().map(described).collect::<Result<_, ExperimentError>>()?;
         let of_machine = |machine| observations.iter().map(move |observation| (machine, observation));
-        let jobs: Vec<(&Repeated, &Observation)> = described.iter().flat_map(of_machine).collect();
+        let all: Vec<(&Repeated, &Observation)> = described.iter().flat_map(of_machine).collect();
+        let unknown =
+            |&&(machine, observation): &&(&Repeated, &Observation)| self.known.figure(machine, observation).is_none();
+        let jobs: Vec<(&Repeated, &Observation)> = all.iter().filter(unknown).copied().collect();
         let work = |&(machine, observation): &(&Repeated, &Observation)| {
             machine.run(&observation.plan, observation.circumstances).map(|outcome| outcome.record.headline())
         };
-        let mut figures =
-            parallel::collected_longest_first(&jobs, |(_, observation)| cost(&observation.plan), work, |_| ())?
-                .into_iter();
+        let figures =
+            parallel::collected_longest_first(&jobs, |(_, observation)| cost(&observation.plan), work, |_| ())?;
+        for ((machine, observation), figure) in jobs.into_iter().zip(figures) {
+            self.known.add(machine, observation, figure);
+        }
+        let figure = |&(machine, observation): &(&Repeated, &Observation)| {
+            self.known.figure(machine, observation).expect("simulated by now")
+        };
+        let mut figures = all.iter().map(figure);
         Ok(machines.iter().map(|_| figures.by_ref().take(observations.len()).collect()).collect())
     }
 
